@@ -17,8 +17,8 @@ pub enum Violation {
         /// The flow.
         flow: usize,
     },
-    /// No full link limits the flow. Its rate could rise, and only flows with a higher rate (relative to weight) would
-    /// lose.
+    /// No full link limits the flow. Its rate could rise, and only flows of later classes and flows with a higher rate
+    /// (relative to weight) would lose.
     NoBottleneck {
         /// The flow.
         flow: usize,

@@ -26,7 +26,7 @@ impl Flows {
     /// or infinity. `row` holds, for each link that the flow uses, the expected traversals per packet, above 0.
     ///
     /// # Panics
-    /// If all flows together use 2^32 links or more.
+    /// If the rows of all flows together have 2^32 entries or more.
     pub fn push(
         &mut self,
         weight: f64,

@@ -1,9 +1,9 @@
 //! Algorithms that compute rates: weighted max-min allocation of flows with a fixed split over links, and the
 //! [selection] of the routing protocols that determine this split.
 //!
-//! Flow f uses `rate * w(f, l)` of link l. Classes are served in order. Within a class, rates are max-min fair relative
-//! to the flows' weights, and no rate exceeds the flow's demand (Costa et al., SIGCOMM 2015, §3.3; Bertsekas and
-//! Gallager, Data Networks, §6.5).
+//! A flow uses, of each link, its rate times the expected number of times that one of its packets traverses the link.
+//! Classes are served in order. Within a class, rates are max-min fair relative to the flows' weights, and no rate
+//! exceeds the flow's demand (Costa et al., SIGCOMM 2015, §3.3; Bertsekas and Gallager, Data Networks, §6.5).
 
 mod check;
 mod flows;

@@ -2,7 +2,7 @@
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 
-/// Progressive filling as in the textbook: O(rounds * links).
+/// Progressive filling as in the textbook. It is slow: each round adds up the loads of all flows of the class again.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reference;
 

@@ -1,9 +1,8 @@
 //! The efficient variant of water-filling, which raises the level (rate divided by weight) of all flows of a
 //! class together. A flow stops rising, or freezes, when one of its links is full or its demand is met.
 //!
-//! Links wait in a heap, ordered by the level at which they fill up, and are examined again only when they
-//! reach the top of the heap. The cost is O(Z log L) for Z non-zero weights on L used links; unused links
-//! cost nothing.
+//! Links wait in a heap, ordered by the level at which they fill up, and are examined again only when they reach the
+//! top of the heap. The time is O(Z log L) for Z non-zero weights on L used links; unused links add nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;
@@ -42,7 +41,7 @@ pub struct WaterFill {
 #[derive(Debug, Clone, Copy)]
 struct Link {
     slot: u32,
-    /// The last entry of the current class on the link.
+    /// Index of the latest entry of the current class on the link; [`NONE`] if there is none.
     last: u32,
     /// Total weight of the flows of the class that still rise.
     rising: f64,
@@ -62,7 +61,7 @@ impl Link {
 struct Entry {
     flow: u32,
     place: u32,
-    /// The previous entry of the class on the same link.
+    /// Index of the previous entry of the class on the same link; [`NONE`] if there is none.
     before: u32,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Work {
     /// The maximum rate at which the flow can send, bit/s.
     pub(crate) max_bps: f64,
     pub(crate) rate_bps: f64,
-    /// Bits left at `since`, the time of the last update.
+    /// Bits left at `since`, the time of the latest update.
     pub(crate) remaining_bits: f64,
     since: Time,
 }
@@ -31,18 +31,18 @@ impl Work {
         self.since = now;
     }
 
-    /// Returns the seconds for which the flow can pause and still meet its deadline, as of the last update;
-    /// negative if it cannot meet the deadline.
+    /// Returns the seconds for which the flow can pause and still meet its deadline, as of the latest update; negative
+    /// if it cannot meet the deadline.
     fn slack_s(&self) -> f64 {
         (self.due.as_ps() as f64 - self.since.as_ps() as f64) / PS_PER_S - self.remaining_bits / self.max_bps
     }
 
-    /// True if the flow cannot meet its deadline, as of the last update.
+    /// True if the flow cannot meet its deadline, as of the latest update.
     pub(crate) fn is_late(&self) -> bool {
         self.due != Time::NEVER && self.slack_s() < -GRACE_S
     }
 
-    /// Returns the rate that the flow needs to meet its deadline, in bit/s, as of the last update; at most the
+    /// Returns the rate that the flow needs to meet its deadline, in bit/s, as of the latest update; at most the
     /// maximum rate at which it can send.
     pub(crate) fn needs_bps(&self) -> f64 {
         (self.remaining_bits / self.due.since(self.since).as_secs_f64()).min(self.max_bps)

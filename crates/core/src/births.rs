@@ -14,12 +14,12 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// | constant | 1 / load, exactly |
 /// | Bernoulli | geometric, mean 1 / load |
 /// | Poisson | exponential, mean 1 / load; need not be whole |
-/// | on/off | 1 within a burst; between bursts, a silence whose mean length gives the load. The lengths of bursts and silences are geometric |
+/// | on/off | 1 within a burst; between bursts, 1 plus the slots of a silence. The mean silence gives the load. The lengths of bursts and silences are geometric |
 ///
 /// Silences of a Markov chain last at least one slot. If the load requires a shorter mean silence, some silences are
 /// omitted, and two bursts appear as one.
 ///
-/// A birth costs one or two random draws and a division.
+/// A birth takes the time of at most two random draws and a few divisions.
 #[derive(Debug, Clone)]
 pub struct Births {
     process: Process,
@@ -29,11 +29,12 @@ pub struct Births {
     /// A tick is the time that one frame takes at this rate. The constant process uses the mean rate, so a frame is
     /// born at every tick. The other processes use the line rate, so a tick is a slot.
     tick: Rate,
-    /// Number of ticks since `begin`, including the tick of the last birth.
+    /// Number of ticks since `begin`, including the tick of the latest birth.
     ticks: u64,
     begin: Time,
-    /// True if the process begins within a burst. The probability of such a beginning is the steady-state probability
-    /// of the Markov chain. The rest of that burst has the same length distribution as a whole burst.
+    /// True before the first birth of a process that begins within a burst. The probability of such a beginning is the
+    /// steady-state probability of the Markov chain. The rest of that burst has the same length distribution as a whole
+    /// burst.
     midway: bool,
     /// Number of frames of the current burst that are still to come.
     left: u64,
@@ -100,7 +101,7 @@ impl Births {
         if mean >= 1.0 { self.stream.geometric(mean) } else { u64::from(self.stream.unit() < mean) }
     }
 
-    /// The latest birth: the start of the last tick.
+    /// The latest birth: the start of the latest tick.
     fn latest(&self) -> Time {
         self.begin + self.tick.time_for(Bytes(self.frame.0.saturating_mul(self.ticks.saturating_sub(1))))
     }

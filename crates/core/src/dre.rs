@@ -8,7 +8,7 @@
 //!
 //! Decay factors are computed by repeated multiplication, so they are bit-identical on every machine.
 //!
-//! Cost per packet: an addition; if a tick has passed since the last packet, also a division and a look-up.
+//! Cost per packet: an addition; if a tick has passed since the previous packet, also a division and a look-up.
 
 use crate::{Duration, Rate, Time};
 
@@ -67,7 +67,8 @@ impl Dre {
         }
     }
 
-    /// The largest value of [`load`](Self::load): the load of a link at line rate, or of a link that is down.
+    /// The largest value of [`load`](Self::load): the load of a link at line rate. Schemes also use it for a link that
+    /// is down.
     #[must_use]
     pub fn most(&self) -> u8 {
         self.most

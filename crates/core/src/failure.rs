@@ -17,12 +17,12 @@ pub struct Change {
     pub discovery: Duration,
 }
 
-/// The open failures of a link, and the time at which nodes know of its last change.
+/// The open failures of a link, and the time at which nodes know of its latest change.
 #[derive(Default)]
 struct History {
     /// Number of failures that have not been repaired.
     failures: u32,
-    /// Time at which nodes know of the link's last change.
+    /// Time at which nodes know of the link's latest change.
     known: Time,
 }
 

@@ -23,8 +23,8 @@ pub enum Process {
 
 /// An application's request to the transport: bytes from `src` to `dst`, from `start` on.
 ///
-/// A flow has all its bytes at the start, or it is a stream: then the application [appends](crate::Input::Append) bytes
-/// when it has them, and [closes](crate::Input::Close) the flow.
+/// The size of a flow is known at the start, or the flow is a stream: then the application
+/// [appends](crate::Input::Append) bytes when it has them, and [closes](crate::Input::Close) the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
     /// The flow's number in the workload, in order of start.
@@ -33,7 +33,8 @@ pub struct Flow {
     pub src: NodeId,
     /// Receiver.
     pub dst: NodeId,
-    /// Application bytes available at the start: at least 1; for a [stream](Self::is_stream) any number.
+    /// Number of application bytes, at least 1. For a [stream](Self::is_stream): the bytes available at the start, any
+    /// number.
     pub size: Bytes,
     /// Time at which the application hands the flow to the transport.
     pub start: Time,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The flows of a run, in order of start, which is the order of their ids.
 ///
 /// The flows are stored as a list, or generated again on each pass. With generated flows, a run stores only its live
-/// flows, but each pass costs as much as generating the flows. A copy of a pass continues from the position of the
+/// flows, but each pass takes the time of generating the flows. A copy of a pass continues from the position of the
 /// original.
 #[derive(Clone)]
 pub struct Flows {

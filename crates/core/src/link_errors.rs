@@ -19,7 +19,7 @@ pub struct LinkErrors {
     pub links: Option<BTreeSet<LinkId>>,
     /// Time from which no more errors happen; `None` if errors never end.
     pub until: Option<Time>,
-    /// The headers with which receivers decode damaged packets.
+    /// The decoders with which receivers read damaged packets.
     pub decoders: Decoders,
 }
 

@@ -7,14 +7,15 @@ use crate::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 /// The observer receives the events in the order in which the run reports them. A report may come some time after its
 /// event.
 pub trait Observer {
-    /// True if the observer wants every packet that a port accepts, which is costly. Otherwise
+    /// True if the observer wants every packet that a port accepts, which slows the run down. Otherwise
     /// [`forwarded`](Self::forwarded) is never called.
     const FORWARDED: bool = false;
 
     /// A host has made a report.
     fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
 
-    /// A packet was accepted by a port at `now`; its last bit leaves at `sent`.
+    /// A packet was accepted by a port at `now`; its last bit leaves at `sent`. For a port with a
+    /// [`Queue`](crate::Queue), `now` is the time at which the port begins to send the packet.
     fn forwarded(&mut self, _now: Time, _sent: Time, _link: LinkId, _packet: &Packet) {}
 
     /// Like [`forwarded`](Self::forwarded), for a packet that carries the payload of another system. `bytes` are the

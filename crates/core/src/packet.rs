@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct Packet {
     /// Bytes on the wire, headers included.
     pub size: u32,
-    /// The tag by which the switches of a load balancer inform each other; [`Shim::None`] if the packet has no tag.
+    /// The overlay header of a load balancer; [`Shim::None`] if the packet has none.
     pub shim: Shim,
     /// The header, which determines all other properties of the packet.
     pub header: Header,
@@ -182,7 +182,8 @@ impl Packet {
         Some(data - self.payload())
     }
 
-    /// True if the packet opens a connection (SYN, SYN-ACK). The loss of such a packet costs more than other losses.
+    /// True if the packet opens a connection (SYN, SYN-ACK). The loss of such a packet delays a flow more than other
+    /// losses.
     #[must_use]
     pub fn opens_connection(&self) -> bool {
         self.header.opening().is_some()

@@ -3,7 +3,7 @@
 /// Size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// Prefetches the first cache line of `place`, which is about to be read. Does nothing on targets without prefetch.
+/// Prefetches the first cache line of `place`, which is about to be read. Does nothing on targets other than x86-64.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a call would cost as much as the prefetch")]
 pub fn prefetch<T: ?Sized>(place: &T) {

@@ -33,8 +33,8 @@ pub struct Drops {
     pub malformed: u64,
     /// The packet vanished on a link.
     pub lost: u64,
-    /// Lost packets that open connections. They are also counted under their reasons. Each such loss costs the
-    /// connection's first timeout. A runtime that moves bytes cannot recognise such a packet if it is damaged.
+    /// Lost packets that open connections. They are also counted under their reasons. Each such loss delays the
+    /// connection by its first timeout. A runtime that moves bytes cannot recognise such a packet if it is damaged.
     pub handshake: u64,
 }
 
@@ -78,9 +78,9 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Packets that ports accepted, by [`PacketKind`].
     pub kinds: [Count; 4],
-    /// Packets that hosts and forwarders sent.
+    /// Packets that nodes sent: packets of hosts, forwarders, port agents, flow control and topology discovery.
     pub sent: u64,
-    /// Packets delivered to hosts or absorbed by forwarders.
+    /// Packets delivered to hosts, or consumed by forwarders, flow control or topology discovery.
     pub delivered: u64,
     /// Packets lost.
     pub dropped: u64,
@@ -94,7 +94,7 @@ pub struct Totals {
     pub dropped_bytes: u64,
     /// Packets that queues trimmed to their headers.
     pub trimmed: u64,
-    /// Flows handed to hosts.
+    /// Flows of the workload that were handed to hosts.
     pub flows_started: u64,
     /// Flows whose last byte was delivered in order.
     pub flows_delivered: u64,
@@ -108,7 +108,7 @@ impl Totals {
         self.sent_bytes += u64::from(packet.payload());
     }
 
-    /// Counts a packet that a host received or a forwarder absorbed.
+    /// Counts a packet that was delivered to a host or consumed in a node.
     #[inline]
     pub fn count_delivered(&mut self, packet: &Packet) {
         self.delivered += 1;

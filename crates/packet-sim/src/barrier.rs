@@ -1,9 +1,9 @@
 //! A barrier for threads that meet every few microseconds. A waiting thread spins for about the time that it takes to
 //! wake a thread, and then sleeps.
 //!
-//! With this limit, a wait costs at most twice as much as the cheaper of the two pure strategies, always to
-//! spin and always to sleep (Karlin et al., SOSP 1991). If some thread has no core, a waiting thread soon
-//! sleeps and frees its core.
+//! The two pure strategies are always to spin and always to sleep. With this limit, a wait takes at most about twice
+//! the processor time of the better strategy (Karlin et al., SOSP 1991). If some thread has no core, a waiting thread
+//! soon sleeps and frees its core.
 
 use crate::sync::{
     AtomicBool, AtomicU32, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, SPINS, panicking,
@@ -46,8 +46,8 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads have called this function. The writes of each thread before its call are visible to all
-    /// threads after their calls.
+    /// Waits until all threads have called this function, or until a thread has panicked. The writes of each thread
+    /// before its call are visible to all threads after their calls.
     pub(crate) fn wait(&self) -> Result<(), Broken> {
         let met = self.met.load(Ordering::Acquire);
         // This addition releases each thread's writes. The last thread acquires them and releases them to all threads.

@@ -1,10 +1,10 @@
 //! Divides a fabric among threads into parts of about equal load. Few links connect the parts, and each of these links
 //! has a delay.
 //!
-//! The method is recursive bisection. One half grows from a node at the rim. Each step adds the node that
-//! most reduces the rate of the links between the halves, until the half has its share of the load (greedy
-//! graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's load is the sum of its
-//! links' rates, with a higher weight at hosts. A Clos network is divided by pods if that gives equal parts.
+//! The method is recursive bisection. One half grows from the first node of the part that is divided. Each step adds
+//! the node that most reduces the rate of the links between the halves, until the half has its share of the load
+//! (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's load is the sum of its links'
+//! rates, with a higher weight at hosts. A Clos network is divided by pods if that gives equal parts.
 
 use raddle_core::{Duration, LinkId, NodeId, PortId};
 use raddle_topology::{Clos, Shape, Topology};
@@ -95,10 +95,10 @@ impl Division {
     }
 }
 
-/// Divides a Clos network by its pods (by its edge switches if there is one pod), and returns the part of
-/// each node. Every part then has the same number of nodes of each level; recursive bisection does not find
-/// such a division. Returns `None` if the pods cannot be divided evenly among the parts, if a link has no
-/// delay, or if the fabric is no Clos network.
+/// Divides a Clos network by its pods (by its edge switches if there is one pod), and returns the part of each node.
+/// Every part then has about the same number of nodes of each level; recursive bisection does not find such a division.
+/// Returns `None` if the pods (or edge switches) cannot be divided evenly among the parts, if a link has no delay, or
+/// if the fabric is no Clos network.
 fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     let &Shape::Clos(size) = topology.shape() else { return None };
     let units = if size.pods > 1 { size.pods } else { size.edges };
@@ -117,8 +117,8 @@ fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
     Some(home)
 }
 
-/// Cost of a packet at a host relative to its cost at a switch. A host costs more, because a packet ends there and
-/// triggers other packets.
+/// Computing time of a packet at a host, relative to its computing time at a switch. A host takes more time, because a
+/// packet ends there and triggers other packets.
 const HOST_LOAD: u64 = 3;
 
 /// The state of the bisection. Nodes that are joined by links without delay form a group, which is never split.
@@ -126,7 +126,7 @@ struct Growing {
     /// The group of each node.
     group: Vec<u32>,
     load: Vec<u64>,
-    /// The neighbours of each group, with the rate of the links between the two groups in Mbit/s.
+    /// For each group, one entry per link to another group: the other group, and the link's rate in Mbit/s.
     neighbours: Vec<Vec<(u32, u64)>>,
 }
 

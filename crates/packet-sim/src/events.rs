@@ -1,8 +1,9 @@
-//! The event queue: a calendar of short buckets, with a heap for later events (decision 6 has the alternatives).
+//! The event queue: a calendar of short buckets, with a heap for later events (the alternatives are in
+//! `docs/src/decisions/0006-event-queue.md`).
 //!
-//! The queue holds at most one arrival per link and one wake-up per node. So it has few entries, and nearly all entries
-//! are due within one packet time. A bucket is sorted when the clock reaches it. Its entries are 64-bit integers, which
-//! sort fast and take half the memory of events.
+//! Apart from outdated events, the queue holds at most one arrival per link and one wake-up per node. So it has few
+//! entries, and nearly all entries are due within one packet time. A bucket is sorted when the clock reaches it. Its
+//! entries are 64-bit integers, which sort fast and take half the memory of events.
 
 #[cfg(feature = "event-trace")]
 use crate::event_trace::Step;
@@ -21,13 +22,14 @@ pub(crate) enum Kind {
     Discovery,
     /// A link's next packet arrives.
     Arrival,
-    /// The last bit of a packet for this node has arrived over a link (cut-through only).
+    /// Enough of a packet has arrived over a link to deliver the packet or to forward it without a gap (cut-through
+    /// only).
     Tail,
     /// A port ends a transmission.
     Sent,
     /// A credit arrives by a link.
     Credit,
-    /// The timer of a link's flow control expires.
+    /// Flow control of a link must be called: its timer expires, or a packet that it counts has left the node.
     FlowControl,
     /// The agent of a link's port ticks.
     PortTick,
@@ -134,7 +136,7 @@ impl EventQueue {
         }
     }
 
-    /// Inserts an event. Its time must not be before the last event popped, nor before an `end` for which
+    /// Inserts an event. Its time must not be before the latest event popped, nor before an `end` for which
     /// [`pop_before`](Self::pop_before) has returned `None`.
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
@@ -320,8 +322,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the queue with a heap: any sequence of pushes (never into the past), pops and calls of
-        /// `ahead` gives the same events.
+        /// Compares the queue with a heap: any sequence of pushes (never into the past), pops and calls of `next_time`
+        /// gives the same events and times.
         #[test]
         fn pops_in_order(
             links in 1_usize..10_000,

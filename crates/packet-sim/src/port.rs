@@ -30,11 +30,12 @@ pub struct PortSetup {
     pub flow_control: Option<Box<dyn LinkFlowControl>>,
 }
 
-/// Additional bytes of memory of a port that is not a plain FIFO.
+/// Additional bytes of memory of a port that has more than a plain FIFO.
 pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
 
-/// Histogram of a port's queue length at packet arrivals. The i-th number counts the packets that found at least
-/// `2^(i-1)` and fewer than `2^i` bytes. The length includes the arriving packet and the packet in service.
+/// Histogram of a port's queue length at packet arrivals. Number i, counted from 0, counts the packets that found at
+/// least `2^(i-1)` and fewer than `2^i` bytes; the last number also counts all greater lengths. The length includes the
+/// arriving packet and the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDepths(pub [u64; 40]);
 
@@ -56,17 +57,17 @@ impl QueueDepths {
 #[repr(C, align(128))]
 pub(crate) struct Port {
     /// Packets that the port has accepted (for a served port: packets whose transmission has begun). If the link leads
-    /// to another partition, this end holds the packets that have not left the port yet, and the far end holds the
-    /// packets that have been sent.
+    /// to another partition, this end holds records of the packets that have not left the port. The far end then holds
+    /// all packets that have not arrived.
     pub(crate) wire: Wire,
     /// Time at which the port will have sent all accepted packets.
     pub(crate) free_at: Time,
-    /// Bytes that wait or are in service, as of the last [`Port::settle`].
+    /// Bytes that wait or are in service, as of the latest [`Port::settle`].
     pub(crate) queued: u64,
     pub(crate) stats: LinkStats,
     /// Index of the port's [`Class`] in the partition.
     pub(crate) class: u32,
-    /// The link in the other direction.
+    /// Index of the link in the other direction.
     pub(crate) reverse: u32,
     /// The port at the far end.
     pub(crate) to_port: PortId,
@@ -110,7 +111,8 @@ pub(crate) struct Special {
     pub(crate) credits: VecDeque<(Time, Credit)>,
     /// The packet that is arriving at the far end and waits there until enough of it has arrived.
     pub(crate) coming: Option<Coming>,
-    /// Losses and bit errors of the link; kept at the far end.
+    /// The noise that loses and damages packets on the link; `None` if the link has no noise. If the link leads to
+    /// another partition, only the far end has the noise.
     pub(crate) noise: Option<LinkNoise>,
 }
 
@@ -136,17 +138,17 @@ pub(crate) struct Leaving {
     pub(crate) size: u32,
 }
 
-/// State of a port that costs two events per packet, because a packet's departure time is not known when the
-/// packet is queued. The fields that every packet needs are on the first cache line.
+/// State of a served port. Such a port needs up to two events per packet, because a packet's departure time is not
+/// known when the packet is queued. The fields that every packet needs are on the first cache line.
 #[repr(C)]
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) flow_control: Option<Box<dyn LinkFlowControl>>,
-    /// Time at which the last bit of the packet that was served last leaves the port.
+    /// Time at which the last bit of the packet whose transmission began most recently leaves the port.
     pub(crate) free_at: Time,
     /// Bytes in the queue.
     pub(crate) waiting: u64,
-    /// Bytes of the packet that was served last.
+    /// Bytes of the packet whose transmission began most recently.
     pub(crate) in_service: u32,
     /// Index of the port's node.
     pub(crate) node: u32,

@@ -328,7 +328,8 @@ impl<O: Observer> Simulation<O> {
         self.chooser.changed(started.elapsed());
     }
 
-    /// The time of the last event, or the time limit if later events are pending.
+    /// The time of the latest processed event, or the time limit if the run has reached it and later events are
+    /// pending.
     pub fn now(&self) -> Time {
         let last = self.partitions.iter().map(Partition::now).max().unwrap_or(Time::ZERO);
         if self.at_limit { self.time_limit.unwrap_or(last) } else { last }
@@ -373,10 +374,10 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the last call.
-    /// Such a link is paused, has packets to send, and has sent no packet since the last call, because the
-    /// memory at its far end is full of packets that wait only for links in the same state. Only a failure
-    /// would ever resolve the cycle. Call this at intervals much longer than a pause.
+    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the previous call. Such a
+    /// link is paused, has packets to send, and has sent no data packet since the previous call. The reason is that the
+    /// memory at its far end is full of packets that wait only for such links. Only a failure would ever resolve the
+    /// cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())
@@ -394,7 +395,8 @@ impl<O: Observer> Simulation<O> {
         self.partitions.iter().map(Partition::packets_inside).sum()
     }
 
-    /// Peak number of packets inside the fabric; with several threads, the sum of each thread's peak.
+    /// Peak number of packets inside the fabric; with several threads, the sum of the threads' peaks, which may include
+    /// copies of packets.
     pub fn peak_packets_inside(&self) -> usize {
         let peak = self.partitions.iter().map(Partition::peak_packets_inside).sum();
         self.peak_packets.max(peak)
@@ -418,7 +420,7 @@ impl<O: Observer> Simulation<O> {
         partition.nodes[self.division.place(node) as usize].discovery()
     }
 
-    /// The recorded calls to the event queue of each partition since the last call of this function. The first call
+    /// The recorded calls to the event queue of each partition since the previous call of this function. The first call
     /// returns the calls since the start of the run.
     #[cfg(feature = "event-trace")]
     pub fn take_event_trace(&mut self) -> Vec<Vec<crate::event_trace::Step>> {

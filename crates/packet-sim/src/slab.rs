@@ -148,12 +148,12 @@ impl Slab {
         (0..).zip(&self.slots).filter(|(_, slot)| slot.0.is_some()).map(|(slot, _)| slot)
     }
 
-    /// Number of packets that are now in the fabric.
+    /// Number of packets that are now in this memory.
     pub(crate) fn live(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Peak number of packets in the fabric.
+    /// Peak number of packets in this memory.
     pub(crate) fn peak(&self) -> usize {
         self.slots.len()
     }

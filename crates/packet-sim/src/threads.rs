@@ -63,7 +63,7 @@ impl Piece {
         self.took += other.took;
     }
 
-    /// Cost in nanoseconds per event.
+    /// The cost: time per event, in nanoseconds.
     fn cost(&self) -> f64 {
         self.took.as_nanos() as f64 / self.events.max(1) as f64
     }
@@ -147,18 +147,18 @@ impl Chooser {
 /// Minimum overhead of a window on each of several threads, in nanoseconds: the barrier and a check for
 /// mail. It is used to rule out trials that cannot pay off.
 const MEETING_NS: f64 = 500.0;
-/// Minimum speedup of several threads over one thread. A trial starts only if this speedup is possible, and succeeds
-/// only if the trial reaches this speedup.
+/// Minimum speedup of several threads over one thread. A trial of several threads starts only if this speedup is
+/// possible, and succeeds only if it reaches this speedup.
 const WORTH_IT: f64 = 1.1;
 /// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;
 /// Length of the slices of a run whose costs are compared.
 const SLICE: Duration = Duration::from_millis(2);
-/// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each
-/// failed trial.
+/// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each failed
+/// trial, at most `MOST_DOUBLINGS` times.
 const WAIT: u32 = 50;
-/// The shorter wait before a trial, in the same unit as `WAIT`. It applies if the possible speedup is at
-/// least `PROMISING` and no trial has failed since the last successful trial.
+/// The shorter wait before a trial, in the same unit as `WAIT`. It applies if the possible speedup is at least
+/// `PROMISING` and no trial has failed since the latest successful trial.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
 /// Number of slices on one thread whose costs are remembered. The cheapest of these slices gives the cost on one
@@ -166,8 +166,8 @@ const MOST_DOUBLINGS: u32 = 4;
 const RECENT: usize = 8;
 /// Number of slices in a trial of one thread.
 const TRIAL_OF_ONE: usize = 3;
-/// Maximum number of slices in a trial of several threads. One slice that reaches the speedup `WORTH_IT`
-/// ends the trial with success. If later slices are slow, the run soon returns to one thread (see
+/// Maximum number of slices in a trial of several threads. One slice after the first that reaches the speedup
+/// `WORTH_IT` ends the trial with success. If later slices are slow, the run soon returns to one thread (see
 /// `PATIENCE`).
 const TRIAL_OF_SEVERAL: usize = 4;
 /// Maximum excess of the time on several threads over the estimated time on one thread. Beyond this excess, the run
@@ -191,21 +191,21 @@ pub(crate) struct Measured {
     next_on_trial: bool,
     /// The present slice up to now.
     slice: Piece,
-    /// Number of complete slices since the number of threads last changed.
+    /// Number of complete slices since the latest change of the number of threads.
     slices: usize,
-    /// Costs of the last slices on one thread, in nanoseconds per event.
+    /// Costs of the latest slices on one thread, in nanoseconds per event; at most `RECENT`.
     recent: VecDeque<f64>,
     /// The minimum of `recent`.
     alone: f64,
-    /// Cost of the last slice on several threads, in nanoseconds per event.
+    /// Cost of the latest slice on several threads, in nanoseconds per event.
     shared: f64,
     /// Time that several threads have taken beyond the time that one thread would have taken, in nanoseconds.
     behind: f64,
     /// Time that a change of the number of threads takes.
     change: Duration,
-    /// Cost of the last trial, if it failed.
+    /// Time that the latest trial cost, if it failed; otherwise zero.
     loss: Duration,
-    /// Time since the last trial, or since the start if there was no trial.
+    /// Time since the end of the latest trial, or since the start if there was no trial.
     since: Duration,
     /// Number of failed trials in a row.
     in_vain: u32,
@@ -311,7 +311,7 @@ impl Measured {
         work / (work / self.threads as f64 + MEETING_NS)
     }
 
-    /// True if enough time has passed since the last trial.
+    /// True if enough time has passed since the latest trial.
     fn is_due(&self, promise: f64) -> bool {
         let wait = match self.in_vain {
             0 if promise >= PROMISING => SHORT_WAIT,
@@ -326,7 +326,7 @@ impl Measured {
         (self.loss, self.since) = (Duration::ZERO, Duration::ZERO);
     }
 
-    /// Records that the trial of the present number of threads has failed. `loss` is the cost of the trial.
+    /// Records that the present number of threads is too slow, in its trial or later. `loss` is the time that it cost.
     fn fail(&mut self, loss: Duration) {
         self.in_vain += 1;
         (self.loss, self.since) = (loss + 2 * self.change, Duration::ZERO);

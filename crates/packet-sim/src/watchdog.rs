@@ -3,17 +3,18 @@
 use raddle_core::LinkId;
 use rustc_hash::FxHashMap;
 
-/// Remembers which ports were paused with waiting packets at the last call of [`look`](Self::look).
+/// Remembers which ports were paused with waiting packets at the latest call of [`look`](Self::look).
 #[derive(Debug, Default)]
 pub(crate) struct Watchdog {
-    /// Ports that had packets to send and were paused, with the number of packets that had left each port.
+    /// Ports that had packets to send and were paused, with the number of data packets that had left each port.
     held: FxHashMap<LinkId, u64>,
 }
 
 impl Watchdog {
-    /// Checks for a deadlock. `held` has the ports that have packets to send and are paused. `waits` returns pairs of
-    /// links: packets that arrived over the first link wait for the second link. Returns a cycle of links that have
-    /// been held since the last call and have sent no packet since then.
+    /// Checks for a deadlock. `held` contains the ports that are paused and have packets to send, each with the number
+    /// of data packets that have left it. `waits` returns pairs of links: a packet that arrived over the first link
+    /// waits for the second link. Returns a cycle of links that wait for each other. Each of these links was in `held`
+    /// at the previous call too, and has sent no data packet since that call.
     pub(crate) fn look(
         &mut self,
         held: FxHashMap<LinkId, u64>,

@@ -1,11 +1,11 @@
 //! Runs each partition on a separate thread, in step (conservative synchronisation in windows: Nicol, J. ACM 40(2),
 //! 1993).
 //!
-//! Every link between partitions has a delay. If a window is not longer than the smallest of these delays,
-//! its events affect other partitions only after the window. In a window every thread processes its
-//! partition's events. Then all threads meet at a barrier and receive the packets from other partitions. The
-//! next window begins with the earliest event of any partition. Every failure begins a new window. At the
-//! failure, the partition at the link's far end therefore already has all packets that are on the link.
+//! Every link between partitions has a delay. If a window is not longer than the smallest of these delays, its events
+//! affect other partitions only after the window. In a window every thread processes its partition's events. Then all
+//! threads meet at a barrier and receive the packets from other partitions. The next window begins with the earliest
+//! event of any partition. Every failure and every repair begins a new window. At a failure, the partition at the
+//! link's far end therefore already has all packets that are on the link.
 //!
 //! Two sets of mailboxes are used in turn, so no thread fills a mailbox that another thread is still
 //! emptying. One barrier per window is therefore enough.
@@ -87,7 +87,7 @@ impl Look<'_> {
         Progress { now: self.now, packet_hops, flows_delivered }
     }
 
-    /// Moves the log entries of the last window to the end of `all`.
+    /// Moves the log entries of the latest window to the end of `all`.
     pub(crate) fn hear(&self, all: &mut Vec<(Event, u64, Heard)>) {
         for desk in &self.boxes.desks {
             all.append(&mut locked(&desk.log));

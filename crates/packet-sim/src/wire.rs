@@ -5,7 +5,8 @@ use raddle_core::{Time, prefetch};
 /// A packet that a port has accepted and that has not arrived at the link's far end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Travelling {
-    /// Arrival time of the packet's last bit, or of the packet's header under cut-through.
+    /// Arrival time of the packet's last bit. Under cut-through, arrival time of the packet's header, unless the far
+    /// end forwards no packets.
     pub(crate) arrives: Time,
     pub(crate) slot: u32,
     pub(crate) size: u32,

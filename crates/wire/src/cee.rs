@@ -37,8 +37,8 @@ pub struct Frame {
     pub priority: u8,
     /// Bytes of the flow in this frame, at least 1.
     pub plen: u16,
-    /// Path that the source chose: one digit for each port on the way up. Only routing schemes in which the source
-    /// chooses the path use this field; otherwise it is 0.
+    /// Number of the path that the source chose. Its digits select the ports on the way up. Only routing schemes in
+    /// which the source chooses the path use this field; otherwise it is 0.
     pub path: u32,
     /// Offset of the frame's first byte in the flow.
     pub offset: u64,

@@ -11,7 +11,7 @@
 //! | 22 | 16 | version 0 (4 bits), zeros (6), quantised feedback (6) |
 //! | 24 | 64 | congestion point: address of its port, and its priority |
 //! | 32 | 16 | offset of the queue from its set point (set point minus length), in units of 64 octets, two's complement |
-//! | 34 | 16 | growth of the queue since the last sample, in units of 64 octets, two's complement |
+//! | 34 | 16 | growth of the queue since the previous sample, in units of 64 octets, two's complement |
 //! | 36 | 16 | the sampled frame's priority, in the upper three bits |
 //! | 38 | 48 | the sampled frame's destination |
 //! | 44 | 16 | bytes of the sampled frame that follow: 0 here |
@@ -36,7 +36,7 @@ pub struct Notice {
     pub feedback: u8,
     /// Distance of the queue below its set point, in units of 64 octets; negative if the queue is above its set point.
     pub q_offset: i16,
-    /// Growth of the queue since the last sample, in units of 64 octets.
+    /// Growth of the queue since the previous sample, in units of 64 octets.
     pub q_delta: i16,
     /// Destination of the culprit (24 bits). Switch AR (adaptive routing at switches) uses this field.
     pub culprit_dst: u32,

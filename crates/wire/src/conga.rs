@@ -16,13 +16,13 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overlay(u16);
 
-/// The congestion on the path behind an uplink of a leaf. The leaf that receives the packets sends this feedback to the
-/// leaf that sends them.
+/// The congestion that packets met after they left a leaf by one of its uplinks. The leaf that received these packets
+/// reports the congestion to the leaf that sent them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {
     /// The number of the uplink, at the leaf that receives the feedback: 0 to 15.
     pub tag: u8,
-    /// The greatest load on the path: 0 to 7.
+    /// The greatest load that the packets met: 0 to 7.
     pub metric: u8,
 }
 

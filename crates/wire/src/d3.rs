@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | 20 | 16 | desired rate, kbit/s as a [`Minifloat`] |
 //! | 22 | 16 | desired rate of the previous request, kbit/s as a [`Minifloat`] |
-//! | 24 | 8 × 16 | grants, one per router: on the way out, each router replaces its last grant by the new one |
+//! | 24 | 8 × 16 | grants, one per router: on the way out, each router replaces its previous grant by the new one |
 
 use crate::Minifloat;
 use crate::field::{get16, put16};

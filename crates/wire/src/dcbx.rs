@@ -1,7 +1,7 @@
 //! A port's announcement of its priorities' settings to its neighbour (Data Center Bridging eXchange, IEEE 802.1Q annex
 //! D). The announcement is a list of values in an LLDP frame (IEEE 802.1AB). Each value has a type of 7 bits and a
-//! length of 9 bits. Besides the port's address and the time to live, the frame has the following values of type 127,
-//! with the organisation 00-80-C2 and a subtype. Numbers in parentheses are widths in bits.
+//! length of 9 bits. The frame has the port's address and the time to live. It may also have the following values of
+//! type 127, each with the organisation 00-80-C2 and a subtype. Numbers in parentheses are widths in bits.
 //!
 //! | subtype | length | value |
 //! |---|---|---|
@@ -362,7 +362,7 @@ mod tests {
             let _ = damaged(at, byte);
             let mut frame = FULL.encode();
             if longer {
-                // The last value extends beyond the frame.
+                // The frame is cut, usually in the middle of a value.
                 frame.truncate(14 + at);
                 frame.resize(frame.len().max(MIN_FRAME), byte);
                 frame::seal(&mut frame);

@@ -34,7 +34,7 @@ const UDP_HEADER: usize = 8;
 /// Returns the frame's tag; `None` if the frame has none.
 ///
 /// # Errors
-/// [`Error::Truncated`] if the frame's header or tag is incomplete.
+/// [`Error::Truncated`] if the frame's header or tag is incomplete, or if no EtherType follows the tag.
 pub fn tag(frame: &[u8]) -> Result<Option<Tag>, Error> {
     let header: &[u8; HEADER] = first(frame)?;
     if get16(header, ADDRESSES) != Tag::TPID {
@@ -197,8 +197,8 @@ mod tests {
         }
     }
 
-    /// The response to a marked datagram with a low time to live has no payload, no mark, the initial time to
-    /// live and correct checksums.
+    /// The response to a marked datagram with a low time to live has no payload, no mark and the initial time to live.
+    /// Its IPv4 checksum is correct, and it has no UDP checksum.
     #[test]
     fn a_response_is_fresh_and_empty() {
         let request = frame(&[

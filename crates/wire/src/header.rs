@@ -136,7 +136,7 @@ headers! {
         Tcp: tcp::Segment;
         /// A UDP datagram of a flow in its IPv4 packet.
         Udp: udp::Datagram;
-        /// A packet with Expeditus's tag. A flow has one or two such packets.
+        /// A packet with Expeditus's tag: an Exp-request or an Exp-response.
         Exp: exp::Tagged, in Box;
         /// HULA's probe.
         HulaProbe: hula::Probe;
@@ -179,7 +179,7 @@ impl Header {
         Self::decode_header(bytes)
     }
 
-    /// Appends the packet's bytes to `out`: the header and a payload of zeros.
+    /// Appends the packet's bytes to `out`: the header, a payload of zeros, and the trailer.
     ///
     /// # Panics
     /// Panics in the same cases as [`HeaderInfo::encode_header`].
@@ -190,7 +190,7 @@ impl Header {
         self.encode_trailer(out, start);
     }
 
-    /// Appends the packet's bytes to `out`: the header and `payload`.
+    /// Appends the packet's bytes to `out`: the header, `payload`, and the trailer.
     ///
     /// # Errors
     /// Returns [`Error::Invalid`] if the length of `payload` differs from the length in the header.

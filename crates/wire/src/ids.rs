@@ -47,9 +47,9 @@ id! {
 impl Class {
     /// The class of packets whose header states no class.
     pub const DEFAULT: Self = Self(0);
-    /// The class of packets between neighbours and of packets from congestion points (PFC frames, congestion
-    /// notices). This class is served before all priorities, is never paused, and does not count towards
-    /// buffer occupancy.
+    /// The class of PFC frames, PFQ's credits and topology discovery's packets, which go from neighbour to neighbour,
+    /// and of congestion notices. This class is served before all priorities, is never paused, and does not count
+    /// towards buffer occupancy.
     pub const CONTROL: Self = Self(8);
 }
 

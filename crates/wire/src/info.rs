@@ -33,7 +33,7 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Returns the five-tuple of the transport, if it has ports.
+    /// Returns the five-tuple of an IP packet; `None` for other packets.
     fn five_tuple(&self) -> Option<FiveTuple> {
         None
     }
@@ -98,7 +98,7 @@ pub trait HeaderInfo {
         Framing::Packet { tag: 0, ethertype: Framing::OWN }
     }
 
-    /// Appends the header's bytes to `out`. The checksum covers `payload`, from which trailing zeros may be
+    /// Appends the header's bytes to `out`. The header's checksum may cover `payload`, from which trailing zeros may be
     /// left out.
     ///
     /// # Panics
@@ -170,9 +170,9 @@ pub enum PacketKind {
     Ack,
     /// An event that is broadcast or reported to a controller, an announcement, or a digest.
     Event,
-    /// A packet from one node to another: a notice of a dropped broadcast, a controller's rates, an
-    /// Exp-response, a HULA probe, a pause frame, a congestion notice, or a packet of topology discovery.
-    /// Requests and snapshots, which repair R2C2's broadcasts, are of this kind too.
+    /// A packet from one node to another: a notice of a dropped broadcast, a controller's rates, an Exp-response, a
+    /// HULA probe, a pause frame, a credit of PFQ, a congestion notice, or a packet of topology discovery. Requests and
+    /// snapshots, which repair R2C2's broadcasts, are of this kind too.
     Notice,
 }
 

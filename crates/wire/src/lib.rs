@@ -6,20 +6,19 @@
 //! header's bytes, which have the same meaning. Decoding never panics on any bytes: a malformed packet is data, and an
 //! [`Error`] describes the problem. Encoding expects every field within its documented range.
 //!
-//! The first byte identifies the kind of packet:
-//! - IPv4 without options begins with 0x45. R2C2's unicast control packets use 0x41 to 0x44 and 0x47 to 0x49,
-//!   so they never begin with 0x45.
-//! - Expeditus's tag begins with 0x99.
-//! - Converged-Ethernet packets are whole frames with their frame check sequence. The address of a pause
-//!   frame begins with 0x01. The address of a host begins with 0x06, in data frames and in congestion
-//!   notices; the EtherType distinguishes these two.
-//! - RoCEv2 is UDP to its own port and, unlike our UDP datagrams, has no UDP checksum.
-//! - PDQ's packets have 0xE in the upper half of the first byte, D3's 0xF, and RCP's 0x6.
-//! - PFQ's credits begin with 0x83, and topology discovery's packets with 0x84 and 0x87.
-//! - A packet may be preceded by a [`Shim`], which begins with 0x5C.
-//! - Headers of [other crates](extension) begin with 0x95.
-//! - [Frames of kernels](frame_view) also begin with 0x06. Only a decoder that is configured for such frames
-//!   reads them.
+//! Most kinds of packet have their own first byte. Where kinds share a first byte, later bytes distinguish them:
+//! - 0x45: IPv4 without options, with TCP, UDP or RoCEv2. The protocol number distinguishes TCP from the other two.
+//!   RoCEv2 is UDP to its own port and, unlike our UDP datagrams, has no UDP checksum.
+//! - 0x10: R2C2's data; 0x21 to 0x25: its broadcast events; 0x26: its digests; 0x31: its announcements; 0x41 to 0x44
+//!   and 0x47 to 0x49: its unicast control packets.
+//! - 0x01: pause frames. 0x06: frames to a host, which are converged Ethernet's data frames and congestion notices; the
+//!   EtherType distinguishes these two. All of them are whole frames with their frame check sequence.
+//! - 0x06 also: [frames of kernels](frame_view), without a frame check sequence. Only a decoder that is configured for
+//!   such frames reads them.
+//! - 0xE0 to 0xEF: PDQ; 0xF0 to 0xFF: D3; 0x60 to 0x6F: RCP.
+//! - 0x83: PFQ's credits; 0x84 and 0x87: topology discovery; 0x8E: HULA's probes.
+//! - 0x99: Expeditus's tag, followed by the tagged packet; 0x5C: a [`Shim`], followed by the packet.
+//! - 0x95: headers of [other crates](extension).
 //!
 //! The simulation counts payload bytes and does not store them. A missing payload counts as zeros, which do
 //! not change a checksum.

@@ -1,5 +1,5 @@
 //! Numbers up to 4.4 · 10^12 in 16 bits, such as rates in kbit/s and times in nanoseconds: 5 bits of exponent and 11
-//! bits of mantissa. Other values are rounded down, by less than one part in 2,048.
+//! bits of mantissa. Numbers that need more bits of mantissa are rounded down, by less than one part in 2,048.
 
 /// A small unsigned floating-point number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

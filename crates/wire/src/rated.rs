@@ -12,9 +12,9 @@
 //! | 4 | 16 | checksum over header and payload (RFC 1071) |
 //! | 6 | 24 | receiver of this packet |
 //! | 9 | 24 | flow's number at its source; the last four bits are the subflow's number |
-//! | 12 | 32 | packet number |
+//! | 12 | 32 | number whose meaning depends on the kind: see [`Segment::seq`] |
 //! | 16 | 16 | payload bytes |
-//! | 18 | 4 | number of links of the path already taken |
+//! | 18 | 4 | number of the path's links between the flow's source and the current node |
 //! | 18 | 12 | number of the path |
 //! | 20 | 160 | the scheme's own bytes |
 //!
@@ -266,7 +266,7 @@ impl<T: Rated> HeaderInfo for T {
 }
 
 impl Header {
-    /// Returns the common part of a packet of PDQ, D3 or RCP.
+    /// Returns the common part of a packet of PDQ, D3 or RCP; `None` for other packets.
     #[must_use]
     #[inline]
     pub fn rated(&self) -> Option<&Segment> {

@@ -73,8 +73,8 @@ pub enum Kind {
     Acknowledgement {
         /// Number of the next packet that the receiver accepts (24 bits); all packets before it have arrived.
         expected: u32,
-        /// True if the receiver discarded a later packet in place of the expected packet (NAK, packet
-        /// sequence error).
+        /// True if a later packet arrived instead of the expected packet and was discarded (NAK, packet sequence
+        /// error).
         refused: bool,
     },
     /// Informs a flow's source that one of the flow's packets was marked (CNP).
@@ -414,7 +414,7 @@ pub(crate) mod tests {
     /// An acknowledgement after only the first packet has arrived.
     pub(crate) const ACKNOWLEDGEMENT: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 1, refused: false }, ..NOTIFICATION };
-    /// A negative acknowledgement: a later packet arrived in place of the sixth packet.
+    /// A negative acknowledgement: a later packet arrived instead of the sixth packet.
     const REFUSAL: Packet =
         Packet { kind: Kind::Acknowledgement { expected: 5, refused: true }, ..NOTIFICATION };
 

@@ -1,6 +1,6 @@
-//! A four-byte header that the switches of a load-balancing scheme use to inform each other. A switch writes
-//! this header before a packet, and the last switch on the path removes it. This header represents the spare
-//! bits of an overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
+//! A four-byte header of a load-balancing scheme. The first switch on the path (CONGA) or the sender (Presto) writes
+//! this header before a packet, and the last switch on the path removes it. The header represents the spare bits of an
+//! overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
 
 use crate::Error;
 use crate::conga::Overlay;

@@ -1,21 +1,22 @@
-//! Incremental water-filling: the flows are kept between calls, so the cost of a change depends only on the
+//! Incremental water-filling: the flows are kept between calls, so the computing time of a change depends mainly on the
 //! number of links and flows that it affects.
 //!
 //! Rates depend only on the set of flows and on the capacities, **bit by bit**. They do not depend on which
 //! flows arrived and left before, nor on the order of these events. Every node of a rack therefore gets the
 //! same rates from the same flows. Two properties ensure this.
 //!
-//! *Sums do not depend on order.* Capacities and levels are integers. Their unit is about 2^-52 of the
-//! largest capacity. A flow's weight times its traversals of a link is an integer too, in units of 2^-40. The
-//! capacity that a frozen flow uses on the link is exactly this product times the level at which the flow
-//! froze. Only the level at which a link fills up is rounded, and always down. Comparisons of levels
-//! therefore need no tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
+//! *Sums do not depend on order.* Capacities and levels are integers. Their unit is about 2^-52 of the largest
+//! capacity. A flow's weight times its traversals of a link is an integer too, in units of 2^-40. The capacity that a
+//! frozen flow uses on the link is exactly this product times the level at which the flow froze. Only the levels at
+//! which links fill up and demands are met are rounded, and always down. Comparisons of levels therefore need no
+//! tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
 //!
 //! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links to fill
-//! up, or its demand. Some flows of a link stop earlier, at other links. The other flows rise until they use up the
-//! remaining capacity. The level that they reach is the level at which the link fills up ([`Incremental::fills_at`]).
-//! By induction over the order of stops, exactly one assignment of stops is consistent: each flow stops at the first
-//! of its links to fill up, or at its demand. Every method of water-filling therefore finds the same stops.
+//! up, or its demand. Some flows of a link stop earlier, at other links or at their demands. The other flows rise until
+//! they use up the remaining capacity. The level that they reach is the level at which the link fills up
+//! ([`Incremental::fills_at`]). By induction over the order of stops, exactly one assignment of stops is consistent:
+//! each flow stops at the first of its links to fill up, or at its demand. Every method of water-filling therefore
+//! finds the same stops.
 //!
 //! After a change, a repair finds these stops. It corrects links whose level differs from the stops of their
 //! flows, the lowest level first. A correction at one level changes only higher levels, so the repair ends.
@@ -24,8 +25,9 @@
 //! [refill](Incremental::refill) computes the remaining stops from scratch. A refill examines each link only
 //! a few times. Since stops are unique, neither the refill nor the stop at which it starts affects the rates.
 //!
-//! Cost: a flow that arrives, leaves, rises or falls touches each of its links once, in O(1) if the link has room.
-//! Other links are examined only if they are full.
+//! Cost: a flow that arrives, rises or falls takes O(1) time for each of its links that has room. For a flow that
+//! leaves, the list of flows of each of its links is also searched. A link without room is examined, which takes time
+//! proportional to the number of its flows or longer.
 
 #![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
@@ -83,7 +85,7 @@ pub struct Incremental {
     moved: Vec<u32>,
     /// Number of uses of links by flows.
     entries: usize,
-    /// Number of uses examined since the rates were last correct.
+    /// Number of uses examined since the latest [`settle`](Self::settle).
     looked_at: usize,
     /// The next refill recomputes this stop and all later stops; [`Stop::NONE`] if no refill is pending.
     refill_from: Stop,
@@ -129,7 +131,7 @@ struct Member {
     demand_bps: f64,
     /// The flow's links, each with the flow's weight times its traversals.
     row: Vec<(u32, u64)>,
-    /// The last reported rate, bit/s.
+    /// The latest reported rate, bit/s.
     reported_bps: f64,
     /// True if the flow is listed in `Incremental::touched`.
     touched: bool,
@@ -189,8 +191,9 @@ impl Incremental {
         self.unit_bps
     }
 
-    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does. Returns the flow's slot, which belongs to
-    /// the flow until the flow is removed. To change a flow, remove the flow and add it again.
+    /// Adds a flow, as [`Flows::push`](crate::Flows::push) does. Returns the flow's slot, which belongs to the flow
+    /// until the flow is removed. To change more than the flow's [demand](Self::set_demand), remove the flow and add it
+    /// again.
     ///
     /// Weight times traversals is stored in multiples of 2^-40; its sum over a link must stay below 2^24. A flow's rate
     /// divided by its weight must stay below 2^12 times the largest capacity.
@@ -376,7 +379,7 @@ impl Incremental {
         self.moved = moved;
     }
 
-    /// Returns the rate of the flow in a slot as of the last [`settle`](Self::settle), in bit/s.
+    /// Returns the rate of the flow in a slot as of the latest [`settle`](Self::settle), in bit/s.
     ///
     /// # Panics
     /// If the slot never had a flow.
@@ -389,8 +392,8 @@ impl Incremental {
         }
     }
 
-    /// Returns the flows whose rates have changed since the last call, with their slots and their rates in
-    /// bit/s as of the last [`settle`](Self::settle). A new flow had rate 0 before.
+    /// Returns the slots of the flows whose rates have changed since the previous call, with these rates in bit/s as of
+    /// the latest [`settle`](Self::settle). A new flow had rate 0 before.
     pub fn changes(&mut self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|&flow| {

@@ -1,6 +1,6 @@
-//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). Each step changes the protocol of one flow. The
-//! change is accepted if it improves the utility, otherwise with a probability that falls with the
-//! temperature. The paper found this search too sensitive to its parameters.
+//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). Each step changes the protocol of one flow. The change is
+//! accepted if it does not lower the utility, and otherwise with a probability that falls with the temperature. The
+//! paper found this search too sensitive to its parameters.
 
 use super::{Best, Found, Objective, Search, another};
 use raddle_core::Stream;
@@ -19,8 +19,8 @@ pub struct Annealing {
 }
 
 impl Default for Annealing {
-    /// The temperature starts at one percent of the utility and ends near the size of rounding errors. The
-    /// number of steps gives about as many evaluations as [`Genetic`](super::Genetic).
+    /// The temperature falls from 1 % to 0.001 % of the initial utility. Without a limit, the search makes 10,001
+    /// evaluations. [`Genetic`](super::Genetic) makes 1,900 to 18,100 if there are at least 100 possible assignments.
     fn default() -> Self {
         Self { hot: 1e-2, cold: 1e-5, steps: 10_000 }
     }

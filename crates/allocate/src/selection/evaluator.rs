@@ -1,17 +1,17 @@
 //! The inner loop of every search: computes the rates under one assignment.
 //!
-//! This is the water-filling of [`WaterFill`](crate::WaterFill) for a fixed set of flows whose protocols
-//! change. The total load on each link is not summed again for each assignment. It is updated from the most
-//! similar assignment with known loads: the last assignment, or an assignment of a single protocol to all
-//! flows. If a flow uses many links (Valiant routing uses three quarters of them), its row is dense: an array
-//! with one entry for each link. Flows with dense rows are stopped together, because the first full link
-//! stops most of them.
+//! This is the water-filling of [`WaterFill`](crate::WaterFill) for a fixed set of flows whose protocols change. The
+//! total load on each link is not summed again for each assignment. It is updated from the most similar assignment with
+//! known loads: the latest assignment, or an assignment of a single protocol to all flows. If a flow uses many links
+//! (Valiant routing uses three quarters of them), its row is dense: an array with one entry for each link. Flows with
+//! dense rows are stopped together, because the first full link stops most of them.
 
 use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
 use crate::NOTHING;
 
-/// The load of a class's flows on each link while all these flows rise: weight times expected traversals.
+/// The load of a class's flows on each link while all these flows rise: the sum of weight times expected traversals, in
+/// parts for sparse and for dense rows.
 #[derive(Debug, Clone)]
 struct Load {
     sparse: Vec<f64>,
@@ -163,7 +163,7 @@ struct Fill<'a> {
     rates: Vec<f64>,
     /// For each flow, true if it belongs to the current class and has no rate yet.
     rises: Vec<bool>,
-    /// For each link, the capacity that flows with a rate leave.
+    /// For each link, the capacity that is left after the flows that already have a rate, in bit/s.
     left: Vec<f64>,
     /// For each link, the total weight of the flows of the class that still rise.
     rising: Vec<f64>,
@@ -171,7 +171,7 @@ struct Fill<'a> {
     dense: Vec<f64>,
     /// Flows of the class with dense rows that still rise.
     dense_flows: Vec<u32>,
-    /// The sum of a group of dense rows.
+    /// The sum of a group of dense rows, each multiplied by the flow's weight.
     group: Vec<f64>,
     /// Demand divided by weight of the class's flows, in descending order.
     demands: Vec<(f64, u32)>,
@@ -343,7 +343,7 @@ impl<'a> Fill<'a> {
         stopping.len()
     }
 
-    /// Stops a group of flows at `level`. `group` contains the sum of their rows.
+    /// Stops a group of flows at `level`. `group` contains the sum of their rows, each multiplied by the flow's weight.
     fn take_group(&mut self, level: f64) {
         let links = self.left.iter_mut().zip(&mut self.rising).zip(&mut self.dense).zip(&self.group);
         for (((left, rising), dense), group) in links {

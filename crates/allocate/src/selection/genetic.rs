@@ -12,9 +12,9 @@ pub struct Genetic {
     pub mutation: f64,
     /// Number of best individuals that survive unchanged.
     pub elite: usize,
-    /// The search ends after this many generations without a better individual.
+    /// The search ends after this many consecutive generations without a better individual.
     pub stagnant: u32,
-    /// The search ends after this many generations.
+    /// Maximum number of generations after the first generation.
     pub generations: u32,
 }
 

@@ -1,8 +1,7 @@
-//! Finds the link that fills up first as the level (rate divided by weight) of the rising flows increases.
-//! Rising flows are the flows that no full link or demand has stopped. The links are divided into blocks of
-//! consecutive slots. The level at which a link fills up never falls, so the lowest level last found in a
-//! block is a lower bound for the block. A block is examined again only when its bound is the lowest of all
-//! bounds.
+//! Finds the link that fills up first as the level (rate divided by weight) of the rising flows increases. Rising flows
+//! are the flows that no full link or demand has stopped. The links are divided into blocks of consecutive slots. The
+//! level at which a link fills up never falls, so the lowest level most recently found in a block is a lower bound for
+//! the block. A block is examined again only when its bound is the lowest of all bounds.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,10 +27,9 @@ impl Levels {
         self.bounds.extend((0..links.div_ceil(BLOCK)).map(|block| Reverse((0, block))));
     }
 
-    /// Returns the lowest level at which a link fills up, and a link that fills up at this level; `None` if
-    /// no link carries a rising flow. `left` is the capacity left on each link, and `rising` is the total
-    /// weight of the rising flows on each link. The level at which a link fills up must not have fallen on
-    /// any link since the last call.
+    /// Returns the lowest level at which a link fills up, and a link that fills up at this level; `None` if no link
+    /// carries a rising flow. `left` is the capacity left on each link, and `rising` is the total weight of the rising
+    /// flows on each link. The level at which a link fills up must not have fallen on any link since the previous call.
     pub(super) fn lowest(&mut self, left: &[f64], rising: &[f64]) -> Option<(f64, usize)> {
         loop {
             let mut lowest = self.bounds.peek_mut()?;

@@ -16,8 +16,8 @@ pub struct LogLinear {
 }
 
 impl Default for LogLinear {
-    /// With these values, small improvements matter, and the search needs about as many evaluations as
-    /// [`Genetic`](super::Genetic).
+    /// With these values, small improvements matter. With two protocols and without a limit, the search makes 10,001
+    /// evaluations. [`Genetic`](super::Genetic) makes 1,900 to 18,100 if there are at least 100 possible assignments.
     fn default() -> Self {
         Self { temperature: 3e-4, steps: 10_000 }
     }

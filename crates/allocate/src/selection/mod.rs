@@ -1,5 +1,5 @@
-//! Routing selection (Costa et al., SIGCOMM 2015, §3.4): chooses the routing protocol of each long flow so that the
-//! resulting rates have the highest utility.
+//! Routing selection (Costa et al., SIGCOMM 2015, §3.4): chooses the routing protocol of each long flow. The goal is
+//! the highest utility of the resulting rates.
 //!
 //! A [`Problem`] holds the flows, the available protocols and the links. An [`Assignment`] gives each flow a
 //! protocol. A [`Utility`] maps the flows' rates to a number. An [`Objective`] computes this number for an
@@ -65,7 +65,7 @@ pub struct Objective<'a> {
     utility: Utility,
     evaluations: u64,
     limit: u64,
-    /// Total rate of each tenant.
+    /// Working memory: total rate of each tenant, in bit/s.
     totals: Vec<f64>,
 }
 
@@ -150,8 +150,8 @@ pub struct Found {
 
 /// A search algorithm for assignments.
 pub trait Search {
-    /// Returns the best assignment found, starting from `start`, the present assignment. Equal streams find equal
-    /// assignments.
+    /// Returns the best assignment found, starting from `start`, the present assignment. Equal objectives, starts and
+    /// streams give equal assignments.
     ///
     /// # Panics
     /// If `start` does not fit the objective's problem.

@@ -47,9 +47,9 @@ pub enum SelectionError {
     NoPath(usize),
 }
 
-/// All values in rows are multiples of this number. Sums of fewer than 8,192 such values, multiplied by
-/// integer weights of flows, are exact. The result therefore depends neither on the order of additions nor on
-/// values that were added and subtracted again.
+/// All values in rows are multiples of this number. Sums of such values, multiplied by integer weights of flows, are
+/// exact if they stay below 8,192. The result therefore depends neither on the order of additions nor on values that
+/// were added and subtracted again.
 const GRAIN: f64 = 1.0 / (1_u64 << 40) as f64;
 
 /// A row that uses at least 1 / `DENSE` of all links is dense: it is stored as an array with an entry for

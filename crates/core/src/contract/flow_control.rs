@@ -3,8 +3,9 @@
 use crate::{Class, Duration, Packet, Paused, Rate, Time};
 use serde::{Deserialize, Serialize};
 
-/// Flow control of the link at one port, in both directions. It counts the node's memory that packets from this port
-/// occupy, creates the messages to the neighbour about this memory, and obeys the messages from the neighbour.
+/// Flow control of the link at one port, in both directions. It counts the node's memory that is occupied by packets
+/// that arrived by this port. It creates the messages to the neighbour about this memory, and obeys the messages from
+/// the neighbour.
 ///
 /// The packets of flow control have class [`Class::CONTROL`]: they leave before all other packets and are never paused.
 pub trait LinkFlowControl: Send {
@@ -58,7 +59,7 @@ pub struct FlowControlAccount {
     pub pauses: u64,
     /// Time for which the neighbour paused at least one priority at this port.
     pub paused: Duration,
-    /// Maximum number of bytes that packets from this port occupied in the node's memory.
+    /// Maximum number of bytes of the node's memory that were occupied by packets that had arrived by this port.
     pub peak_memory: u64,
     /// Number of packets for which the node's memory had no room left. In lossless Ethernet this number must be 0.
     pub overflows: u64,

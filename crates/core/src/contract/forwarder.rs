@@ -40,10 +40,10 @@ pub enum DropReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HoldKey(pub u64);
 
-/// Chooses the egress port of each packet at one node. [`forward`](Self::forward) is called once per packet and hop, so
-/// it must not allocate memory or search all flows.
+/// Chooses the egress port of each packet at one node. [`forward`](Self::forward) is called at every hop of every
+/// packet, so it must not allocate memory or search all flows.
 pub trait Forwarder: Send {
-    /// Decides on a packet that arrived by `arrival`, or that this node's host sends (`None`).
+    /// Decides on a packet that arrived by `arrival`, or that this node's host or a port agent sends (`None`).
     fn forward(
         &mut self,
         now: Time,
@@ -52,8 +52,8 @@ pub trait Forwarder: Send {
         ports: &Ports<'_>,
     ) -> Verdict;
 
-    /// The next packet that this forwarder itself sends, and its egress port. Called after [`Verdict::Answer`] and
-    /// [`Verdict::Absorb`], repeatedly until it returns `None`.
+    /// The next packet that this forwarder itself sends, and its egress port. Called after [`Verdict::Answer`],
+    /// [`Verdict::Absorb`] and each [`tick`](Self::tick), repeatedly until it returns `None`.
     fn originate(&mut self) -> Option<(Packet, PortId)> {
         None
     }

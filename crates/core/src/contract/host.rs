@@ -28,13 +28,14 @@ pub enum Input<'a> {
         /// The ingress port.
         port: PortId,
     },
-    /// A packet that this host sent has left its port. Only ports with a [`Queue`](crate::Queue) give this input.
+    /// A packet that this node itself sent, usually a packet of this host, has left its port. Only ports with a
+    /// [`Queue`](crate::Queue) give this input.
     Sent(&'a Packet),
-    /// This node dropped a packet: a packet of this host, or a packet that the node was forwarding.
+    /// This node dropped a packet: a packet that the node itself sent, or a packet that the node was forwarding.
     Dropped {
         /// The packet.
         packet: &'a Packet,
-        /// The egress port of the packet.
+        /// The egress port of the packet; port 0 if it had none.
         port: PortId,
         /// The reason.
         reason: DropReason,
@@ -121,9 +122,8 @@ pub enum Report {
         /// Number of bytes from the start of the flow.
         to: Bytes,
     },
-    /// The receiver's progress in a flow at the last multiple of the reporting interval. The host makes this
-    /// report when more of the flow arrives, so no report follows the flow's last bytes if the interval ends
-    /// later.
+    /// The receiver's progress in a flow at the latest multiple of the reporting interval. The host makes this report
+    /// when more of the flow arrives, so no report follows the flow's last bytes if the interval ends later.
     Progress {
         /// The flow's key on the wire.
         key: FlowKey,

@@ -8,7 +8,8 @@ pub trait PortAgent: Send {
     /// A packet has arrived over the link.
     fn arrive(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
-    /// A packet is about to be queued. If the agent returns a packet, this node's forwarder sends it.
+    /// A packet is about to be queued. If the agent returns a packet, the node sends that packet by the port that the
+    /// node's forwarder chooses.
     fn enqueue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) -> Option<Packet> {
         None
     }

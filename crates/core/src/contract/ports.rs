@@ -1,4 +1,4 @@
-//! Egress ports as the parts of their node see them.
+//! Egress ports as hosts, forwarders and port agents see them: rate, pauses and waiting bytes.
 
 use crate::{Bytes, Class, Duration, PortId, Rate, Time};
 
@@ -19,7 +19,7 @@ impl Paused {
     }
 }
 
-/// An egress port as its node's parts see it.
+/// An egress port as the node's host, its forwarder and the port's agent see it.
 ///
 /// Some runtimes know when a port's queue will be empty: the packet engine computes this time when a packet joins the
 /// queue. Other runtimes know only the number of waiting bytes. The methods work with both kinds of runtimes.
@@ -33,7 +33,8 @@ pub struct PortState {
     pub paused: Paused,
     /// Time at which the port will have sent all its packets, if it is not paused; [`Time::NEVER`] if this is unknown.
     drains_at: Time,
-    /// Bytes that wait, if the runtime counts waiting bytes; 0 if the runtime provides `drains_at` instead.
+    /// Bytes that wait, without the packet in service; 0 if the runtime does not count them. A runtime may provide both
+    /// this count and `drains_at`.
     waiting: Bytes,
     /// Maximum number of bytes that may wait; [`PortState::UNLIMITED`] if no such limit is known.
     limit: Bytes,
@@ -88,7 +89,7 @@ impl PortState {
     }
 
     /// Time at which the port will have sent all its packets, if it is not paused; `None` if the runtime does not know
-    /// this time. The time is in the past if the port is idle.
+    /// this time. The time is not in the future if the port is idle.
     #[must_use]
     #[inline]
     pub fn drains_at(&self) -> Option<Time> {
@@ -126,8 +127,8 @@ impl PortState {
     #[must_use]
     #[inline]
     pub fn waiting(&self, now: Time) -> Bytes {
-        // While a port is paused, its queue does not drain. The time `drains_at` is then too early, and only
-        // the count of waiting bytes is right.
+        // While a port is paused, its queue does not drain. The time `drains_at` is then too early, and the count of
+        // waiting bytes is right.
         match self.drains_at() {
             Some(at) => self.waiting.max(self.rate.bytes_in(at.since(now))),
             None => self.waiting,

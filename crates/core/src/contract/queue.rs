@@ -32,14 +32,14 @@ pub trait Queue: Send {
     /// Bytes of the packets that wait.
     fn bytes(&self) -> Bytes;
 
-    /// Maximum number of bytes that may wait, if the queue has such a limit. Parts see this limit in the port's state.
-    /// The engine queries this once.
+    /// Maximum number of bytes that may wait, if the queue has such a limit. Hosts, forwarders and agents see this
+    /// limit in the port's state. The engine queries this once.
     fn limit(&self) -> Option<Bytes> {
         None
     }
 
     /// Calls `visit` once with the slot of each waiting packet; the engine may change the slot. The order of the visits
-    /// is arbitrary, but two successive calls visit the packets in the same order.
+    /// is arbitrary, but two calls visit the packets in the same order if the queue does not change between them.
     fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32));
 
     /// The packet that will probably be served next, if the queue can tell cheaply: an engine may prefetch it.

@@ -48,7 +48,7 @@ impl Database {
         place.map_or(LinkState { link: link.0, sequence: 0 }, |place| self.states[place])
     }
 
-    /// True if a link is down in both directions, because either end has reported it down.
+    /// True if a link counts as down, because either end has reported it down. Both of its directions are then down.
     pub(super) fn is_down(&self, link: LinkId) -> bool {
         let other = self.cables.other(link);
         self.get(link).is_down() || other.is_some_and(|other| self.get(other).is_down())

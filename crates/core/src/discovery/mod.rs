@@ -21,8 +21,8 @@
 //! the runtime may not have read some hellos yet. A node that stays behind counts periods again. Link states of links
 //! that do not exist, or with invalid numbers, are ignored and counted.
 //!
-//! Hellos cost one packet per link and period, and no memory. Only changes take memory: 8 bytes for each directed link
-//! that has ever changed.
+//! Hellos cost one packet per directed link and period, and no memory. Only changes take memory: 8 bytes for each
+//! directed link that has ever changed.
 
 mod database;
 mod rest;
@@ -79,13 +79,13 @@ pub struct Ignored {
 /// The far end of a link, as a node sees it.
 #[derive(Debug, Clone, Copy)]
 struct Neighbour {
-    /// True if anything has been received since the last tick.
+    /// True if anything has been received since the latest tick; true at the start.
     is_heard: bool,
     /// Number of successive whole periods in which nothing was received, at most [`Discovery::MISSES`].
     misses: u8,
     /// True if both ends hear each other.
     is_up: bool,
-    /// True if this node has sent the neighbour all link states since the last tick.
+    /// True if this node has sent the neighbour all link states since the latest tick.
     is_told: bool,
 }
 
@@ -105,12 +105,12 @@ pub struct Discovery {
     first_link: LinkId,
     period: Duration,
     next_tick: Time,
-    /// Delay of the last tick after its scheduled time.
+    /// Delay of the latest tick after its scheduled time.
     lag: Duration,
     /// Indexed by port; `None` for a port without a link.
     neighbours: Vec<Option<Neighbour>>,
     database: Database,
-    /// Time at which the scheme was last told of a change.
+    /// Time of the latest change of which the scheme was told; [`Time::ZERO`] if there was none.
     changed_at: Time,
     ignored: Ignored,
     effects: VecDeque<Effect>,
@@ -172,7 +172,7 @@ impl Discovery {
         self.database.is_down(link)
     }
 
-    /// Time at which the node last learned of a change; [`Time::ZERO`] if the node knows of no change.
+    /// Time at which the node learned of the latest change; [`Time::ZERO`] if the node knows of no change.
     #[must_use]
     pub fn changed_at(&self) -> Time {
         self.changed_at

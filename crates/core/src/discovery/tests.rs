@@ -30,7 +30,7 @@ struct Net {
     /// Packets in flight, keyed by arrival time, then by the order in which they were sent.
     under_way: BTreeMap<(Time, u64), (LinkId, Packet)>,
     sent: u64,
-    /// Percentage of packets that links lose.
+    /// Probability, in percent, that a link loses a packet; 0 after `MOST_LOST` successive losses.
     loss: u64,
     /// For each directed link, its current number of successive losses.
     lost: Vec<u32>,
@@ -475,8 +475,8 @@ proptest! {
         net.assert_all_know();
     }
 
-    /// Links lose a third of their packets, but never two successive packets. No node ever considers such a link down,
-    /// and in the end all nodes know the same states.
+    /// Links lose packets with a probability of 33 %, but never two successive packets. No node ever considers such a
+    /// link down, and in the end all nodes know the same states.
     #[test]
     fn in_spite_of_loss_all_know_in_the_end(graph in any_graph(), trouble in any_trouble()) {
         let mut net = troubled(&graph, &trouble, 33);

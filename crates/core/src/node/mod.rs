@@ -45,7 +45,7 @@ pub struct Node<R: Runtime> {
     hears_of_departures: bool,
 }
 
-/// A packet that waits for a credit.
+/// A packet that the forwarder holds until a credit or a change of a link.
 struct Held<S> {
     key: HoldKey,
     arrival: Option<PortId>,
@@ -262,8 +262,8 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// The last bit of a packet has left by a port. Returns true if the host is due a poll, because the packet was the
-    /// host's own.
+    /// The last bit of a packet has left by a port. Returns true if the host is due a poll, because the node itself had
+    /// sent the packet.
     #[inline]
     pub fn left(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) -> bool {
         self.departed(runtime, packet, arrival);
@@ -475,7 +475,8 @@ impl<R: Runtime> Node<R> {
         None
     }
 
-    /// Carries out the effects of topology discovery. Returns true if the host is due a poll, because it lost a packet.
+    /// Carries out the effects of topology discovery. Returns true if the host is due a poll, because it was told of a
+    /// drop.
     fn follow_discovery(&mut self, runtime: &mut R) -> bool {
         let mut due = false;
         while let Some(effect) = self.discovery.as_mut().and_then(|part| part.next_effect()) {

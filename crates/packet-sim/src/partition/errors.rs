@@ -7,7 +7,7 @@ use raddle_topology::Link;
 
 impl Partition {
     /// Applies link noise and the port's agent to an arriving packet, before its node sees it. Returns false if the
-    /// packet was lost.
+    /// packet was lost or cannot be read.
     #[inline(never)]
     pub(super) fn inspect(&mut self, link: u32, reverse: u32, slot: u32) -> bool {
         let to_node = self.fabric.links.ports[link as usize].wire.to_node;

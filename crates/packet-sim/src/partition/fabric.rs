@@ -9,7 +9,7 @@ use raddle_core::{Credit, DropReason, Node, NodeId, Packet, PortId, Ports, Repor
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// All parts of a partition except its nodes.
+/// The state of a partition, except its nodes and pending flows.
 pub(crate) struct Fabric {
     pub(super) now: Time,
     /// Under cut-through, the bytes that a node needs before it forwards a packet; `None` for store-and-forward.
@@ -36,7 +36,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The link behind a port.
+    /// Index of the link behind a port.
     #[inline]
     pub(super) fn link(self, port: PortId) -> usize {
         (self.first_link + u32::from(port.0)) as usize
@@ -52,11 +52,11 @@ impl Place {
 pub(super) struct Outbox {
     /// One list of mail per destination partition.
     pub(super) mail: Vec<Vec<Mail>>,
-    /// Earliest arrival time of the mail that was added since the last call of
+    /// Earliest arrival time of the mail that was added since the latest call of
     /// [`Partition::next_event`](super::Partition::next_event).
     pub(super) first: Time,
-    /// True if this partition keeps a copy of each packet for another partition until the packet has left
-    /// its port, because the link may fail before that time.
+    /// True if this partition keeps a copy of each packet for another partition until the packet has left its port: if
+    /// links may fail, and under cut-through.
     pub(super) keeps_copies: bool,
 }
 

@@ -6,9 +6,9 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Change, DropReason, NodeId, Paused, PortId};
 use raddle_topology::Link;
 
-/// Number of the first step of a failure that belongs to a node. Earlier steps are losses on links, in order
-/// of link; later steps are reactions of nodes, in order of node. The order of steps does not depend on the
-/// division into partitions.
+/// Number of the first step of a change that belongs to a node. Earlier steps belong to links, in order of link. This
+/// step and later steps belong to nodes, in order of node. The order of steps does not depend on the division into
+/// partitions.
 const FIRST_NODE_STEP: u64 = 1 << 32;
 
 impl Partition {
@@ -176,7 +176,7 @@ impl Partition {
         }
     }
 
-    /// Tells every node of a change.
+    /// Tells every node of this partition of a change.
     pub(super) fn discover(&mut self, index: usize) {
         let Change { links, up, .. } = &self.changes[index];
         for node in &mut self.nodes {

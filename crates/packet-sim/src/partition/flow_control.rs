@@ -76,7 +76,8 @@ impl Fabric {
         }
     }
 
-    /// Frees the memory of a packet that is dropped while it waits for a served port.
+    /// Handles a packet that leaves the queue of the port at `link` without being sent: informs the port's agent, and
+    /// frees the node's memory that the packet occupied. `arrival` is the port by which the packet arrived.
     pub(super) fn release(
         &mut self,
         node: &mut Node<Self>,

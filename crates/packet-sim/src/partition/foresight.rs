@@ -9,11 +9,11 @@ use crate::events::{Event, Kind};
 use raddle_core::{prefetch, prefetch_whole};
 
 impl Partition {
-    /// Prefetches data for the next bucket when a bucket of events begins.
+    /// When a bucket of events begins, prefetches data for the events of this bucket and of the next bucket.
     pub(super) fn foresee_bucket(&self) {
         for event in self.fabric.events.following() {
             let index = event.index() as usize;
-            // The index of a wake-up event is a node's index, not a port's. Prefetching an unrelated port
+            // The index of some events, such as wake-ups, is not the index of a port. Prefetching an unrelated port
             // does no harm.
             if let Some(port) = self.fabric.links.ports.get(index) {
                 port.foresee();
@@ -107,8 +107,8 @@ impl Partition {
         }
     }
 
-    /// Prefetches the port by which the arriving packet will probably leave, or the data that its host will read.
-    /// Returns the port.
+    /// Prefetches the port by which the arriving packet will probably leave, and returns the index of the link behind
+    /// this port. If no port is known, prefetches the data that the node's host will read, and returns `None`.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     fn foresee_egress(&self, arrival: Event) -> Option<u32> {

@@ -39,7 +39,7 @@ impl Links {
         self.ids.binary_search(&link).ok()
     }
 
-    /// The state of a served port; `None` if the port is not served.
+    /// The additional state of a [served](Served) port; `None` if the port is not served.
     pub(super) fn served(&mut self, link: usize) -> Option<&mut Served> {
         self.specials[link].as_mut()?.served.as_mut()
     }

@@ -74,7 +74,7 @@ impl Partition {
         false
     }
 
-    /// The time of the last event.
+    /// The time of the latest processed event.
     pub(crate) fn now(&self) -> Time {
         self.fabric.now
     }
@@ -84,15 +84,15 @@ impl Partition {
         &self.fabric.totals
     }
 
-    /// Returns the earlier of two times: the time of the next event in this partition, and the first arrival in another
-    /// partition of a packet that was sent since the last call.
+    /// Returns the earlier of two times: the time of the next event in this partition, and the earliest arrival of mail
+    /// for other partitions. The mail consists of packets and credits that were sent since the previous call.
     pub(crate) fn next_event(&mut self) -> Time {
         let elsewhere = std::mem::replace(&mut self.fabric.outbox.first, Time::NEVER);
         self.fabric.events.next_time().unwrap_or(Time::NEVER).min(elsewhere)
     }
 
-    /// True if no packet moves in this partition, and no events are pending except those of topology discovery and
-    /// ticks of port agents.
+    /// True if all nodes are at rest and no packet moves in this partition. The only pending events are then ticks (of
+    /// topology discovery and port agents) and outdated wake-ups.
     pub(crate) fn is_still(&self) -> bool {
         let is_idle = |event: Event| matches!(event.kind(), Kind::Tick | Kind::Wake | Kind::PortTick);
         self.fabric.events.all().all(is_idle) && self.nodes.iter().all(Node::is_at_rest)
@@ -104,7 +104,7 @@ impl Partition {
         discoveries.into_iter().any(|discovery| discovery.changed_at() > Time::ZERO)
     }
 
-    /// The recorded calls to the event queue since the last call of this function. The first call returns the calls
+    /// The recorded calls to the event queue since the previous call of this function. The first call returns the calls
     /// since the start of the run.
     #[cfg(feature = "event-trace")]
     pub(crate) fn take_event_trace(&mut self) -> Vec<crate::event_trace::Step> {
@@ -124,7 +124,7 @@ impl Partition {
         slab.live() - copies.sum::<usize>()
     }
 
-    /// Peak number of packets inside.
+    /// Peak number of packets in this partition's memory, including copies of packets for other partitions.
     pub(crate) fn peak_packets_inside(&self) -> usize {
         self.fabric.slab.peak()
     }

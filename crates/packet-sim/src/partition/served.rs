@@ -1,5 +1,5 @@
-//! Ports that do not know a packet's departure time when the packet is queued, and credits between
-//! neighbours.
+//! Served ports: ports that do not know a packet's departure time when the packet is queued, so that the end of a
+//! transmission may be a separate event. Also credits between neighbours.
 
 #![allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
 
@@ -25,8 +25,8 @@ impl Fabric {
         }
     }
 
-    /// Queues a packet at a served port that is up. Returns true if the host must be polled, because a packet was
-    /// dropped.
+    /// Queues a packet at a served port that is up. Returns true if the host must be polled: a packet was dropped, or
+    /// the host received the agent's packet.
     pub(super) fn enqueue_served(
         &mut self,
         node: &mut Node<Self>,
@@ -90,7 +90,7 @@ impl Fabric {
     }
 
     /// Asks the queue repeatedly which packet to drop or trim, until the queue takes or drops the arriving packet.
-    /// Returns true if the host must be polled, because a packet was lost.
+    /// Returns true if the host must be polled: a packet was lost, or the host received a packet of the agent.
     #[cold]
     fn make_room(
         &mut self,
@@ -187,7 +187,7 @@ impl Fabric {
     }
 
     /// Passes a trimmed packet, which joins the queue as a new packet, to the agent of a served port. Returns true if
-    /// the host must be polled, because the agent has sent a packet.
+    /// the host must be polled, because it received the agent's packet or that packet was lost.
     fn meet_agent_again(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> bool {
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
         let agent = served.and_then(|served| served.agent.as_mut());
@@ -260,7 +260,7 @@ impl Fabric {
         sent
     }
 
-    /// Removes the records of packets that have left a served port, under cut-through or to another partition.
+    /// Removes the records of packets that have left a served port. Only ports to another partition have such records.
     fn settle_served(&mut self, link: usize) {
         let port = &self.links.ports[link];
         if port.has_ledger {
@@ -318,7 +318,7 @@ impl Fabric {
     }
 }
 
-/// Asks the agent of a served port for the time of its next tick.
+/// Asks the agent of a served port for the time of its next tick, and schedules that tick.
 #[cold]
 fn expect_tick(served: &mut Served, link: usize, events: &mut EventQueue) {
     served.tick = served.agent.as_ref().map_or(Time::NEVER, |agent| agent.next_tick());

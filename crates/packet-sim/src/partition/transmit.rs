@@ -16,7 +16,8 @@ fn gapless(tail: Time, time: Duration) -> Time {
 }
 
 impl Fabric {
-    /// Queues a packet at a port. Returns true if the host must be polled, because the packet was dropped.
+    /// Queues a packet at a port. Returns true if the host must be polled: a packet was dropped, or the host received a
+    /// packet of the port's agent.
     pub(super) fn accept(
         &mut self,
         node: &mut Node<Self>,
@@ -70,7 +71,7 @@ impl Fabric {
         false
     }
 
-    /// Brings `queued` of a port with a ledger up to `now`. Returns the number of waiting packets.
+    /// Brings `queued` of a port with a ledger up to `now`. Returns the number of packets that have not left the port.
     pub(super) fn settle_ledger(&mut self, link: usize, now: Time) -> usize {
         let port = &mut self.links.ports[link];
         let special = self.links.specials[link].get_or_insert_default();
@@ -85,8 +86,8 @@ impl Fabric {
         special.ledger.len()
     }
 
-    /// Removes the records of packets that have left a port to another partition by `now`. Returns the number of
-    /// waiting packets.
+    /// For a port whose link leads to another partition, removes the records of packets that have left the port by
+    /// `now`. Returns the number of packets that have not left the port.
     pub(super) fn settle_remote(&mut self, link: usize, now: Time) -> usize {
         let port = &mut self.links.ports[link];
         let left = port.wire.settle(now + self.links.classes[port.class as usize].delay);

@@ -1,8 +1,9 @@
 //! The state of a link, its port and its packets between two events, independent of the division of the fabric.
 //!
-//! If a link leads to another partition, the near end holds the port and the packets that have not left the port, and
-//! the far end holds the packets that have left. If both ends are in one partition, one `Wire` serves both ends. A
-//! [`Whole`] holds the complete state of a link. It can be created from either form and turned into either form.
+//! If a link leads to another partition, the near end holds the port and records or copies of the packets that have not
+//! left the port. The far end holds all packets that were put on the link and have not arrived. If both ends are in one
+//! partition, one `Wire` serves both ends. A [`Whole`] holds the complete state of a link. It can be created from
+//! either form and turned into either form.
 
 use super::Partition;
 use super::fabric::Fabric;

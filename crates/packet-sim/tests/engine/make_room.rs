@@ -80,7 +80,8 @@ enum Seen {
 
 type Log = Arc<Mutex<Vec<Seen>>>;
 
-/// A host that sends one packet per flow, of the flow's size. A packet of 1,499 bytes is rigid: it cannot be trimmed.
+/// A host that sends one packet of 1,500 bytes per flow. The packet of a flow of 1,499 bytes is rigid: it cannot be
+/// trimmed.
 struct Toy {
     outbox: VecDeque<Packet>,
     log: Log,
@@ -265,8 +266,8 @@ fn line() -> Arc<Topology> {
     Arc::new(builder.build(Shape::General))
 }
 
-/// Sends packets of these sizes at once over the line. The queue of the slow port follows `policy`. Returns the
-/// observations and the totals.
+/// Sends one packet for each flow of these sizes, all at once, over the line. The queue of the slow port follows
+/// `policy`. Returns the observations and the totals.
 fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) {
     let topology = line();
     let log = Log::default();

@@ -77,8 +77,8 @@ impl Host for Echo {
     }
 }
 
-/// A forwarder that sends each packet by the port that becomes free first, until the packet reaches its destination or
-/// is lost.
+/// A forwarder that sends each packet by the port that becomes free first, until the packet reaches its destination. It
+/// drops some packets at random.
 struct Wander {
     node: NodeId,
     stream: Stream,
@@ -221,9 +221,9 @@ impl Observer for Scribe {
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each switches one part of the case")]
 struct Case {
-    /// Each node's link to an earlier node; the number is the link's delay in units of 100 ns.
+    /// For each node except the first: an earlier node to which it has a link, and the link's delay in units of 100 ns.
     tree: Vec<(usize, u64)>,
-    /// Additional links.
+    /// Additional links: the two nodes, and the delay in units of 100 ns.
     more: Vec<(usize, usize, u64)>,
     /// For each flow: the start in units of 100 ns, the source, the destination, and the size in units of 500 bytes.
     flows: Vec<(u64, usize, usize, u64)>,

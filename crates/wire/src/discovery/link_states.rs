@@ -47,7 +47,7 @@ pub struct LinkStates {
 impl LinkStates {
     /// The packet's first byte.
     pub const TYPE: u8 = 0x87;
-    /// Greatest number of link states in a packet. The packet then has 244 bytes and fits every MTU.
+    /// Greatest number of link states in a packet. The packet then has 244 bytes, far fewer than usual MTUs.
     pub const MOST: usize = 30;
     /// Number of bytes before the link states.
     const FRONT: usize = 4;

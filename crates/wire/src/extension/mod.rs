@@ -101,7 +101,8 @@ impl DerefMut for Extension {
     }
 }
 
-/// The headers that a runtime can read: the built-in headers and registered headers of other crates.
+/// The headers that a runtime can read: the built-in headers, registered headers of other crates and, if enabled, whole
+/// Ethernet frames of other systems.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Decoders {
     frames: bool,
@@ -166,7 +167,7 @@ impl Decoders {
     /// then the header's [trailer](HeaderInfo::trailer_len). Bytes after the packet are ignored.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not a packet with a registered or built-in header, or if the packet is incomplete.
+    /// [`Error`] if the bytes are not a packet that these decoders read, or if the packet is incomplete.
     pub fn decode(&self, bytes: &[u8]) -> Result<(Header, usize), Error> {
         match self.extensions.iter().find(|decoder| (decoder.is_in)(bytes)) {
             Some(decoder) => (decoder.decode)(bytes),
@@ -177,9 +178,9 @@ impl Decoders {
         }
     }
 
-    /// Decodes the header at the start of `front`, which contains the first bytes of a packet of `len` bytes.
-    /// Returns the header and its length. Does not read the rest of the packet; see
-    /// [`HeaderInfo::decode_front`].
+    /// Decodes the header at the start of `front`, which contains the first bytes of a packet of `len` bytes. Returns
+    /// the header and its length; `None` for headers of other crates and for headers that need more bytes. Does not
+    /// read the rest of the packet; see [`HeaderInfo::decode_front`].
     #[must_use]
     #[inline]
     pub fn decode_front(&self, front: &[u8], len: usize) -> Option<(Header, usize)> {

@@ -1,12 +1,11 @@
-//! Whole Ethernet frames of other systems, such as a host's kernel. A fabric reads only some fields of such a
-//! frame and may change only the ECN field.
+//! Whole Ethernet frames of other systems, such as a host's kernel. A fabric reads only some fields of such a frame and
+//! may change only the ECN field and, with it, IPv4's checksum.
 //!
-//! A [`FrameView`] is read from a frame without check sequence between hosts' [addresses](crate::Mac::host).
-//! The frame may contain anything: VLAN tags, IPv4 and IPv6 with any options and extension headers, TCP, UDP,
-//! ICMP, ARP, or an unknown EtherType. The frame itself is the packet's payload, which the runtime stores.
-//! Encoding the packet with this payload gives the same frame. If a queue has marked the packet, only the ECN
-//! field and IPv4's checksum change. The checksum is updated incrementally (RFC 1624). Tags of schemes
-//! precede the frame.
+//! A [`FrameView`] is read from a frame without check sequence between hosts' [addresses](crate::Mac::host). The frame
+//! may contain anything: VLAN tags, IPv4 and IPv6 with any options and extension headers, TCP, UDP, ICMP, ARP, or an
+//! unknown EtherType. The frame itself is the packet's payload, which the runtime stores. Encoding the packet with this
+//! payload gives the same frame. If a queue has marked the packet, the ECN field changes, and IPv4's checksum is
+//! updated incrementally (RFC 1624). Tags of schemes precede the frame.
 //!
 //! Frames here have no check sequence and begin like converged-Ethernet frames. Runtimes therefore read such
 //! frames only if they are configured to: [`Decoders::with_frames`](crate::Decoders::with_frames).
@@ -30,7 +29,8 @@ pub struct FrameView {
     is_marked: bool,
 }
 
-/// Two views of the same frame are equal, even if only one view is marked.
+/// Compares all fields except `is_marked`: a view that has been marked equals the view that is read from the marked
+/// frame.
 impl PartialEq for FrameView {
     fn eq(&self, other: &Self) -> bool {
         let facts = |view: &Self| (view.ends, view.len, view.priority, view.packet);
@@ -77,7 +77,8 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// Returns the bytes from `from` to `to`; `None` if the frame ends before `to`.
+    /// Returns the bytes from `from` up to, but not including, `to`; `None` if the frame ends before `to` or if `to` is
+    /// less than `from`.
     fn part(self, from: usize, to: usize) -> Option<Self> {
         let at_hand = self.at_hand.get(from..to.min(self.at_hand.len())).unwrap_or_default();
         (from <= to && to <= self.len).then(|| Self { at_hand, len: to - from })

@@ -7,8 +7,8 @@ use crate::{Decoders, Header, PacketKind};
 use proptest::prelude::*;
 
 const ADDRESSES_2_FROM_1: &str = "06 00 00 00 00 02 06 00 00 00 00 01";
-/// A SYN from 10.0.0.1:40000 to 10.0.0.2:5001 with ECT(0) and the options MSS, SACK permitted, timestamps and
-/// window scale. Its checksums were computed independently.
+/// A SYN from 10.0.0.1:40000 to 10.0.0.2:5001 with ECT(0) and the options MSS, SACK permitted, timestamps and window
+/// scale. Its IPv4 checksum was computed independently; its TCP checksum is 0.
 const SYN: &str = "08 00 45 02 00 3c 00 01 40 00 40 06 26 b7 0a 00 00 01 0a 00 00 02 \
                    9c 40 13 89 00 00 03 e8 00 00 00 00 a0 02 fa f0 00 00 00 00 \
                    02 04 05 b4 04 02 08 0a 00 00 10 00 00 00 00 00 01 03 03 07";

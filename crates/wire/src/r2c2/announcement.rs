@@ -1,4 +1,4 @@
-//! The announcement of the routing protocol that each flow uses from now on (R2C2 §3.4).
+//! The announcement of the routing protocols that some flows use from now on (R2C2 §3.4).
 
 use crate::field::{first, get16, get32, part, put16};
 use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};

@@ -35,7 +35,7 @@ pub const fn flow_handle(src: u16, lid: u16) -> u32 {
 }
 
 impl Header {
-    /// Returns the source-routed header of R2C2's data and unicast control packets.
+    /// Returns the source-routed header of R2C2's data and unicast control packets; `None` for other packets.
     #[must_use]
     pub fn routed(&self) -> Option<&Data> {
         match self {

@@ -23,7 +23,8 @@ pub enum NoticeReason {
 /// | 18 | port |
 /// | 19 | reason |
 ///
-/// The checksum covers the last four bytes if the header has [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
+/// The header's checksum covers the payload if the header has [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
+/// Otherwise no checksum covers the last four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropNotice {
     /// The header for the path to the broadcast's source; its `plen` is 20.

@@ -1,12 +1,12 @@
-//! The snapshot, in which a node lists its flows for another node. Flows that are missing from the list have
-//! ended.
+//! The snapshot, in which a node lists, for another node, its flows whose numbers lie in a range. Flows in the range
+//! that are missing from the list have ended.
 
 use super::Data;
 use crate::field::{get16, get32};
 use crate::{Ends, Error, HeaderInfo, PacketKind};
 use std::sync::Arc;
 
-/// A flow of the snapshot's sender, with the values that the flow's last event announced.
+/// A flow of the snapshot's sender, with the values that the flow's latest event announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowState {
     /// The sender's own number for the flow.

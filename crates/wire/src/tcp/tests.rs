@@ -54,7 +54,7 @@ fn both_ends_of_a_tcp_flow_name_it_alike() {
     }
 }
 
-/// Decodes a segment after replacing its bytes from `at` on and correcting its checksums.
+/// Decodes a segment after writing `new` at byte `at` and correcting the checksums.
 fn decode_with(segment: Segment, at: usize, new: &[u8]) -> Result<(Header, usize), Error> {
     let mut bytes = bytes_of(&Header::Tcp(segment));
     bytes[at..at + new.len()].copy_from_slice(new);

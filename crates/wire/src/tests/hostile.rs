@@ -1,6 +1,6 @@
-//! Every decoder reads mutations of valid packets. No decoder panics, and a decoded packet can be encoded and
-//! decoded again. Every second input has correct checksums, so that it reaches the code after the checksum
-//! tests.
+//! Every decoder reads mutations of valid packets. No decoder panics, and a decoded packet can be encoded and decoded
+//! again. In the first test, the checksums of about half of the inputs are corrected, so that these inputs reach the
+//! code after the checksum tests.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -13,7 +13,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use raddle_mutate::{Mutator, hex as shown, hold};
 
-/// Returns valid packets that cover every header. Every call returns the same packets.
+/// Returns valid packets that cover every built-in header. Every call returns the same packets.
 fn packets() -> Vec<Vec<u8>> {
     let mut runner = TestRunner::deterministic();
     let mut packet = || bytes_of(&any_header().new_tree(&mut runner).unwrap().current());
@@ -152,7 +152,7 @@ fn no_bytes_make_the_view_of_a_frame_panic() {
     assert!(read > 10_000, "{read} inputs are read as packets");
 }
 
-/// Flips one bit of each packet. Without [`seal`], nearly all of these packets would have a wrong checksum.
+/// Flips one bit of each packet. Without [`seal`], more than half of these packets would have a wrong checksum.
 #[test]
 fn every_checksum_can_be_put_right() {
     let mut mutator = Mutator::new(1);

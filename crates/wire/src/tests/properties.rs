@@ -1,4 +1,5 @@
-//! Oracle O7 of specifications/r2c2.md as properties: round trips of every header, and decoders under arbitrary bytes.
+//! Oracle O7 of specifications/r2c2.md as properties: round trips of every built-in header, and decoders under
+//! arbitrary bytes.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -268,7 +269,7 @@ fn any_link_states() -> impl Strategy<Value = LinkStates> {
     prop::collection::vec(state, 1..=LinkStates::MOST).prop_map(|states| LinkStates { states: states.into() })
 }
 
-/// Generates arbitrary bytes. About half of the results begin with a byte that some decoder accepts.
+/// Generates arbitrary bytes. More than half of the results begin with a byte that some decoder accepts.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let types = proptest::sample::select(vec![
         0x01_u8, 0x06, 0x10, 0x21, 0x25, 0x26, 0x31, 0x41, 0x42, 0x43, 0x44, 0x45, 0x47, 0x48, 0x49, 0x60,
@@ -311,8 +312,8 @@ proptest! {
         decode_all(&bytes);
     }
 
-    /// Changes one byte of a valid packet, or cuts off its end. Most results pass the first checks of a
-    /// decoder and reach the later checks.
+    /// Changes one byte of a valid packet, then also cuts the packet off before this byte. Most results pass the first
+    /// checks of a decoder and reach the later checks.
     #[test]
     fn damaged_packets_never_panic(header in any_header(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = bytes_of(&header);

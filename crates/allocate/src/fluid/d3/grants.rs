@@ -1,8 +1,8 @@
 //! Grants: first come, first served.
 //!
 //! Links count capacity in integers, so the reserved part of a link is exactly the sum of its grants, whatever the
-//! order of additions. A grant depends only on the grants of flows that arrived earlier. Grants that may be wrong are
-//! therefore repaired in order of arrival, with a running sum for each link.
+//! order of additions. Besides its request and the capacities, a grant depends only on the grants of flows that arrived
+//! earlier. Grants that may be wrong are therefore repaired in order of arrival, with a running sum for each link.
 
 use super::Reservation;
 use std::cmp::Reverse;
@@ -14,19 +14,19 @@ pub(super) struct Link {
     pub(super) capacity: u64,
     /// The link's capacity at the start, bit/s.
     pub(super) line_bps: f64,
-    /// Sum of the grants.
+    /// Sum of the grants, in units of `unit_bps`.
     reserved: u64,
-    /// The capacity last reported to `rest`, the allocation that shares what reservations leave.
+    /// The capacity, in units of `unit_bps`, last reported to `Reservation::rest`, which shares the capacity that
+    /// reservations leave.
     rest: u64,
     /// The link's grants, in order of the flows' arrival.
     pub(super) grants: Vec<Grant>,
     /// Number of flows on the link whose grant is less than their request. A flow is counted on all of its
     /// links, whichever link limits its grant.
     short: u32,
-    /// Number and sum of the grants that the current call of `settle` has examined. These are the link's earliest
-    /// grants.
+    /// Number and sum of the link's earliest grants, which the current call of `settle` has already passed.
     passed: (usize, u64),
-    /// True if the current call of `settle` has queued all grants of the link that it has not examined.
+    /// True if the current call of `settle` has queued all flows whose grants on the link it has not passed.
     pub(super) doubted: bool,
     /// True if the link is listed in `Reservation::visited`.
     visited: bool,
@@ -39,7 +39,7 @@ pub(super) struct Link {
 pub(super) struct Grant {
     order: u64,
     pub(super) slot: u32,
-    /// Granted capacity.
+    /// Granted capacity, in units of `unit_bps`.
     has: u64,
 }
 
@@ -123,8 +123,8 @@ impl Reservation {
         }
     }
 
-    /// Corrects the grants that may be wrong: each grant becomes the smaller of the flow's request and the
-    /// capacity that the flow's links have left.
+    /// Corrects the grants that may be wrong: each grant becomes the smaller of the flow's request and the capacity
+    /// that earlier flows leave on its links.
     pub(super) fn grant(&mut self) {
         while let Some(Reverse((order, slot))) = self.doubts.pop() {
             let row = std::mem::take(&mut self.flows[slot as usize].row);
@@ -158,8 +158,7 @@ impl Reservation {
         }
     }
 
-    /// Queues all grants of a link that the current call of `settle` has not examined: these grants may be
-    /// wrong.
+    /// Queues all flows whose grants on a link the current call of `settle` has not passed: these grants may be wrong.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

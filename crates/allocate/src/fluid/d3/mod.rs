@@ -1,20 +1,21 @@
 //! The rates to which D3's routers converge: reservations in order of arrival, and fair shares of the rest (Wilson,
 //! Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
 //!
-//! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival,
-//! each flow gets a grant: its request, or less if its links have less capacity left ([grants]). In
-//! addition, all flows, with deadlines or without, get max-min fair shares of the remaining capacity. A flow
-//! gives up if it needs a higher rate than it can send (quenching).
+//! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival, each flow
+//! gets a grant: its request, or less if its links have less capacity left ([grants]). In addition, all flows, with
+//! deadlines or without, get max-min fair shares of the remaining capacity. A flow gives up if it needs a higher rate
+//! than its maximum rate (quenching).
 //!
 //! # Times of requests
-//! The rate that a flow needs changes continuously while the flow sends faster or slower than this rate. A
-//! flow updates its request when a flow arrives or leaves on one of its links, and every [`REFRESH`]. Between
-//! updates the request stays the same, as a request of D3 does for a round trip.
+//! The rate that a flow needs changes continuously while the flow sends faster or slower than this rate. A flow updates
+//! its request when a flow arrives or leaves on one of its links, and when the capacity of such a link changes. At
+//! multiples of [`REFRESH`], a flow that does not send at the requested rate also updates its request. Between updates
+//! the request stays the same, as a request of D3 does for a round trip.
 //!
 //! # Cost
-//! When a flow arrives or leaves, the policy examines the flows with deadlines on its links, and the flows
-//! whose grants change as a result. Every [`REFRESH`], the policy examines the flows with deadlines that do
-//! not send at the requested rate. Flows without deadlines cost as much as under [`MaxMin`](crate::MaxMin).
+//! When a flow arrives or leaves, the policy examines the flows with deadlines on its links, and the flows whose grants
+//! change as a result. At multiples of [`REFRESH`], the policy examines the flows with deadlines that do not send at
+//! the requested rate. Flows without deadlines take as much time as under [`MaxMin`](crate::MaxMin).
 
 #![allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 
@@ -27,7 +28,8 @@ use raddle_core::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Time for which a request is valid while no flow arrives or leaves on its links (specification §11).
+/// At multiples of this time, flows with deadlines that do not send at the requested rate update their requests
+/// (specification §11).
 pub const REFRESH: Duration = Duration::from_ms(1);
 
 /// Relative difference within which two rates count as equal.
@@ -46,7 +48,7 @@ pub struct Reservation {
     flows: Vec<Member>,
     /// Times at which flows can no longer meet their deadlines at their current rates, with the slots of these flows.
     late: BTreeSet<(Time, u32)>,
-    /// Time at which all flows that do not send at the requested rate update their requests.
+    /// The next time at which all flows with deadlines that do not send at the requested rate update their requests.
     refresh_at: Time,
     /// Links whose flows or capacity changed, each listed once. The flows on these links update their
     /// requests.
@@ -59,7 +61,7 @@ pub struct Reservation {
     touched: Vec<u32>,
 }
 
-/// A flow. If it has no deadline, only `row` is up to date.
+/// A flow. If it has no deadline, its work, request and grant are not updated.
 #[derive(Debug, Clone)]
 struct Member {
     order: u64,
@@ -157,8 +159,8 @@ impl Reservation {
         }
     }
 
-    /// Computes a flow's request, unless it was already computed in this call of `settle`. The flow gives up
-    /// if its request is too high.
+    /// Computes a flow's request, unless it was already computed in this call of `settle`. The flow gives up if it can
+    /// no longer meet its deadline.
     fn ask_for(&mut self, now: Time, slot: u32, changes: &mut Changes) {
         let flow = &mut self.flows[slot as usize];
         if std::mem::replace(&mut flow.doubted, true) {

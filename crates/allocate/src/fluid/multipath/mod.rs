@@ -7,11 +7,12 @@
 //! takes over these bits. If all subflows are paused, no bits move. A flow gives up, with all its subflows,
 //! once it could not meet its deadline even if it were alone on all its paths.
 //!
-//! A flow costs as much as its subflows cost in the schedule.
+//! # Cost
+//! A flow takes about as much computing time as its subflows take in the schedule.
 //!
 //! # Differs from the specification
-//! - If the application or the receiver limits a flow to less than the rate of a path, each subflow gets an
-//!   equal part of this limit.
+//! - The application or the receiver may limit a flow to less than the rate of a path. The subflow on this path is then
+//!   limited to this limit divided by the number of subflows.
 
 use crate::work::Work;
 use crate::{Changes, Criticality, Fluid, FluidFlow, Rules};
@@ -46,8 +47,8 @@ struct Parent {
     work: Work,
     /// Slots of the flow's subflows in the schedule; empty if no flow has this slot.
     subflows: Vec<usize>,
-    /// Time at which one subflow ends before the flow's other subflows, or at which the flow can no longer
-    /// meet its deadline.
+    /// The next time at which a subflow ends before the flow's other subflows, or from which the flow can no longer
+    /// meet its deadline; [`Time::NEVER`] if there is no such time.
     look_at: Time,
     touched: bool,
 }

@@ -58,7 +58,7 @@ fn a_deadline_counts_all_paths_together() {
     assert_eq!(ends(&[1.0; 8], &[Job::new(6.0, &[0]).due(3.5)]), [None]);
     let ends_of = |jobs: &[Job]| ends(&[1.0; 8], jobs);
     assert!(ends_of(&[Job::new(6.0, &[0, 1]).due(3.5)])[0].is_some());
-    // A flow with an earlier deadline uses one of the two paths at first, so the larger flow would complete
+    // A flow with an earlier deadline uses one of the two paths at first, so the larger flow would complete at least
     // half a second late.
     let jobs = [Job::new(2.0, &[1]).due(2.0), Job::new(6.0, &[0, 1]).due(3.5)];
     let ends = ends_of(&jobs);

@@ -97,7 +97,8 @@ impl Criticality {
         }
     }
 
-    /// Schedules the next examination of a flow, under the assumption that the flow keeps its current rate.
+    /// Schedules the next examinations of a flow, at most two, under the assumption that all flows keep their current
+    /// rates.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn look_later(&mut self, now: Time, flow: u32) {
         let member = &mut self.flows[flow as usize];

@@ -1,22 +1,21 @@
 //! The schedule to which PDQ's switches converge: flows in order of criticality, each as fast as the more critical
 //! flows allow (Hong, Caesar, Godfrey, SIGCOMM 2012; specification of PDQ, §4.1 and §11).
 //!
-//! A flow gets the capacity that all more critical flows leave on its links, at most the maximum rate at
-//! which the flow can send. If the flow would get less than a hundredth of its maximum rate, the flow is
-//! paused. Of two flows, the more critical flow is the flow with the lower class; among flows of equal
-//! class, the flow with the earlier deadline; then the smaller [`Measure`]; then the earlier arrival.
+//! A flow gets the capacity that all more critical flows leave on its links, at most the maximum rate at which the flow
+//! can send. If the flow would get less than the share [`Rules::least_share`] of its maximum rate (by default a
+//! hundredth), the flow is paused. Of two flows, the more critical flow is the flow with the lower class; among flows
+//! of equal class, the flow with the earlier deadline; then the smaller [`Measure`]; then the earlier arrival.
 //!
 //! # Cost
-//! Work is done only where the schedule changes, in order of criticality ([repair]). A paused flow is listed
-//! only at one link that has no capacity left for the flow. The flow is examined again when that link has
-//! capacity, so changes at its other links cost nothing. Only few flows send on a link at a time, because
-//! each sending flow gets at least a hundredth of its maximum rate. Sending flows are therefore stored
-//! unordered.
+//! Work is done only where the schedule changes, in order of criticality ([repair]). A paused flow is listed only at
+//! one link that has no capacity left for the flow. The flow is examined again when that link has capacity, so changes
+//! at its other links take no time. Usually only few flows send on a link at a time, because each sending flow gets at
+//! least a hundredth of its maximum rate. Sending flows are therefore stored unordered.
 //!
 //! # Time
-//! As flows send, they become more critical. If a flow overtakes a paused flow, no rate changes: the paused
-//! flow stays blocked by the same link. If a flow overtakes a slower sending flow on a common link, rates may
-//! change. The schedule is therefore [examined](look) at that time, and also when a flow can no longer meet
+//! By [`Measure::Remaining`], flows become more critical as they send. If a flow overtakes a paused flow, no rate
+//! changes: the paused flow stays blocked by the same link. If a flow overtakes a slower sending flow on a common link,
+//! rates may change. The schedule is therefore [examined](look) at that time, and also when a flow can no longer meet
 //! its deadline.
 //!
 //! # Differs from the specification
@@ -210,7 +209,7 @@ impl Criticality {
         row.iter().map(line).fold(f64::INFINITY, f64::min)
     }
 
-    /// Returns the rate of the flow in a slot as of the last [`settle`](Fluid::settle), in bit/s.
+    /// Returns the rate of the flow in a slot as of the latest [`settle`](Fluid::settle), in bit/s.
     pub(crate) fn rate_bps(&self, slot: usize) -> f64 {
         self.flows[slot].rate_bps
     }
@@ -314,8 +313,9 @@ impl Fluid for Criticality {
             self.flows.push(member.clone());
             u32::try_from(self.flows.len() - 1).expect("there must be fewer than 2^32 flows")
         });
-        // Keep this state of the slot's previous flow: `version` makes that flow's scheduled examinations
-        // outdated, and `touched` may list the slot.
+        // The slot keeps two values of its previous flow. Because of `version`, examinations that were scheduled for
+        // that flow stay outdated. The flag `touched` is true if the list `self.touched` still contains the slot. The
+        // memory of `row` is reused.
         let before = &mut self.flows[slot as usize];
         let (version, touched, mut row) = (before.version, before.touched, std::mem::take(&mut before.row));
         row.extend_from_slice(flow.row);

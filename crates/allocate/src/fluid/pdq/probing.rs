@@ -6,7 +6,7 @@ use raddle_core::Duration;
 /// The rate at which a paused flow probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probing {
-    /// Paused flows do not probe, or probes cost nothing.
+    /// Paused flows do not probe, or their probes take no capacity.
     Free,
     /// A paused flow sends one probe per round trip.
     EveryRtt,
@@ -124,13 +124,12 @@ impl Probes {
         self.touched = touched;
     }
 
-    /// Removes and returns a link whose capacity for data was changed by the last call of
-    /// [`recount`](Self::recount).
+    /// Removes and returns a link whose capacity for data was changed by the latest call of [`recount`](Self::recount).
     pub(super) fn pop_changed(&mut self) -> Option<u32> {
         self.touched.pop()
     }
 
-    /// Returns the part of a link's capacity that probes take, in bit/s.
+    /// Returns the capacity that probes on a link would take without the limit [`MOST`], in bit/s.
     fn bps(&mut self, probed: &Probed) -> f64 {
         if probed.paused == 0 {
             return 0.0;

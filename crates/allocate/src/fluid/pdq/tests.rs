@@ -19,7 +19,7 @@ fn ends(links: &[f64], rules: Rules, jobs: &[Job]) -> Vec<Option<f64>> {
     run(&mut Criticality::new(links, rules), jobs, is_right)
 }
 
-/// Checks that rates and lists equal the rates and lists computed from scratch.
+/// Checks that the rates equal the rates computed from scratch, and that as many flows wait at links as are paused.
 fn is_right(policy: &Criticality, now: Time, rates: &[f64]) {
     let largest = policy.links.iter().map(|link| link.line_bps).fold(0.0, f64::max);
     for (slot, expected) in reference::rates(policy, now).into_iter().enumerate().take(rates.len()) {
@@ -105,9 +105,9 @@ fn a_faster_flow_passes_a_slower_one_on_a_common_link() {
     let x = Job { demand_bps: 3.0, ..Job::new(3.0, &[0]) };
     let a = Job::new(8.0, &[0, 1]);
     let b = Job::new(9.0, &[1]);
-    // X ends at 1 s. Before that, A sends at 1 bit/s and B at 3 bit/s. At time t, A would need 2 - t/4 s
-    // alone and B 2.25 - 3t/4 s. These times are equal at t = 0.5 s. Then B overtakes A and sends its
-    // remaining 7.5 bits at 4 bit/s while A waits. After that, A sends its remaining 7.5 bits at 4 bit/s.
+    // X ends at 1 s. At first, A sends at 1 bit/s and B at 3 bit/s. At time t, A would need 2 - t/4 s if it were alone,
+    // and B would need 2.25 - 3t/4 s. These times are equal at t = 0.5 s. Then B overtakes A and sends its remaining
+    // 7.5 bits at 4 bit/s while A waits. After that, A sends its remaining 7.5 bits at 4 bit/s.
     assert_ends(&links, PLAIN, &[x, a, b], &[1.0, 2.375 + 7.5 / 4.0, 2.375]);
 }
 

@@ -111,7 +111,7 @@ impl Log {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
     }
 
-    /// The events recorded since the last call.
+    /// The events recorded since the previous call.
     fn take(&self) -> Vec<Seen> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
