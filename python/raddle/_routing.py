@@ -60,7 +60,7 @@ class Routing(ABC):
 
 @dataclass(frozen=True)
 class Definition:
-    """What the native module must know of a class."""
+    """A class, with the facts about it that the native module needs."""
 
     routing: type[Routing]
     name: str

@@ -1,4 +1,4 @@
-//! What the ranks of a program do over time, as the page needs it.
+//! The activity of a program's ranks over time, in the form that the page needs.
 
 use super::axis::{Axis, column};
 use super::series::base64;

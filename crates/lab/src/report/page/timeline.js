@@ -1,5 +1,5 @@
 "use strict";
-// What ranks do over time: a row for each rank with three lanes, for computing, sending and receiving.
+// The activity of ranks over time: a row for each rank with three lanes, for computing, sending and receiving.
 
 const LANES = [["computing", 1], ["sending", 0], ["receiving", 2]];
 
