@@ -81,7 +81,7 @@ class Definition:
 
 def _source(routing: type[Routing]) -> str:
     digest = hashlib.sha256()
-    for base in routing.__mro__[: routing.__mro__.index(Routing)]:
+    for base in (base for base in routing.__mro__ if base not in Routing.__mro__):
         try:
             digest.update(inspect.getsource(base).encode())
         except (OSError, TypeError):
