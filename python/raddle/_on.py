@@ -1,4 +1,4 @@
-"""Where runs go on: in this process, or on a cluster."""
+"""The place where runs are done: this process, or a cluster."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Spread = Callable[[list[str]], Iterator["tuple[int, dict[str, bytes]] | None"]]
 
 
 def spread_on(on: On, routings: Iterable[Definition] = ()) -> Spread | None:
-    """The function that spreads runs, which can name ``routings``, or ``None`` if they stay in this process. Connects to the Ray cluster if the program
-    is not connected yet."""
+    """The function that spreads runs, which can name ``routings``, or ``None`` if the runs stay in this process. Connects
+    to the Ray cluster if the program is not connected yet."""
     if on == "here":
         return None
     if on != "ray":

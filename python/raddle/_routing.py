@@ -60,7 +60,7 @@ class Routing(ABC):
 
 @dataclass(frozen=True)
 class Definition:
-    """What the native module must know of a class."""
+    """A class, with the facts about it that the native module needs."""
 
     routing: type[Routing]
     name: str
@@ -81,7 +81,7 @@ class Definition:
 
 def _source(routing: type[Routing]) -> str:
     digest = hashlib.sha256()
-    for base in routing.__mro__[: routing.__mro__.index(Routing)]:
+    for base in (base for base in routing.__mro__ if base not in Routing.__mro__):
         try:
             digest.update(inspect.getsource(base).encode())
         except (OSError, TypeError):

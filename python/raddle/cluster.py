@@ -4,7 +4,8 @@ Each run is a task of one CPU. Ray does the task again if its node is lost. The 
 directory, whose tables are Parquet, and the driver puts them in place as soon as they arrive. Work that was stopped
 continues with the runs that are missing.
 
-All nodes need this package. Files that an experiment names must have the same path on all nodes.
+All nodes need this package, and the installed packages that a routing in Python imports. Files that an experiment names
+must have the same path on all nodes.
 
 ``python3 -m raddle.cluster ADDRESS PROGRAM`` serves the command ``raddle --cluster``: it does tasks with that program.
 """
@@ -127,11 +128,11 @@ def spread(
 
 @contextmanager
 def _by_value(routings: Iterable[Definition]) -> Iterator[None]:
-    """Ships the modules of the classes together with the classes: other nodes need not have the user's modules."""
+    """Ships the user's modules in which the classes are defined: other nodes need not have these modules."""
     from ray import cloudpickle
 
     names = {base.__module__ for definition in routings for base in definition.routing.__mro__}
-    own = [sys.modules[name] for name in names if name.split(".")[0] not in ("abc", "builtins", "raddle", "__main__")]
+    own = [sys.modules[name] for name in names if not _is_everywhere(name)]
     for module in own:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -139,6 +140,14 @@ def _by_value(routings: Iterable[Definition]) -> Iterator[None]:
     finally:
         for module in own:
             cloudpickle.unregister_pickle_by_value(module)
+
+
+def _is_everywhere(module: str) -> bool:
+    """True if all nodes have the module: it belongs to Python, to this package or to an installed package."""
+    if module.split(".")[0] in {*sys.stdlib_module_names, "raddle", "__main__"}:
+        return True
+    folders = Path(sys.modules[module].__file__ or "").parts
+    return "site-packages" in folders or "dist-packages" in folders
 
 
 def _cause(error: Any, text: str) -> RaddleError:

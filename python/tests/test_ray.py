@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from test_routing import Ecmp, fabric
 
 import raddle
 from raddle import cluster
+from raddle._routing import Definition
 
 ray = pytest.importorskip("ray")
 
@@ -127,6 +129,25 @@ def test_routings_of_python_run_on_the_cluster(tmp_path: Path) -> None:
         ray.shutdown()
     local = experiment.sweep(tmp_path / "local", seeds=2)
     assert [run.digest for run in sweep.runs.values()] == [run.digest for run in local.runs.values()]
+
+
+def test_the_modules_of_a_routing_travel_without_those_of_installed_packages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import typing, pytest, raddle\n"
+        "class Mine(raddle.Routing, typing.Generic[typing.TypeVar('T')], pytest.Collector):\n"
+        "    name = 'mine'\n"
+        "    def forward(self, packet, candidates):\n        return candidates[0].port\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import mine  # type: ignore[import-not-found]
+
+    with cluster._by_value([Definition.of(mine.Mine)]):
+        pickled = ray.cloudpickle.dumps(mine.Mine)
+    monkeypatch.undo()
+    del sys.modules["mine"]
+    assert pickle.loads(pickled).name == "mine"
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from drill import Drill
 
 import raddle
 from raddle import errors
+from raddle._routing import Definition
 
 
 class Ecmp(raddle.Routing):
@@ -193,6 +194,29 @@ def test_an_edited_class_does_not_count_as_finished(tmp_path: Path, monkeypatch:
     manifest = json.loads((tmp_path / "out" / python / "manifest.json").read_text())
     name, digest = manifest["routing"]
     assert name == "edited" and len(digest) == 64
+
+
+class First:
+    def choose(self, candidates: list[raddle.Candidate]) -> raddle.Candidate:
+        return candidates[0]
+
+
+class Last:
+    def choose(self, candidates: list[raddle.Candidate]) -> raddle.Candidate:
+        return candidates[-1]
+
+
+def test_the_digest_of_a_class_covers_all_its_base_classes() -> None:
+    def digest(base: Any) -> str:
+        class Chosen(raddle.Routing, base):  # type: ignore[misc]
+            name = "chosen"
+
+            def forward(self, packet: raddle.Packet, candidates: list[raddle.Candidate]) -> int:
+                return int(self.choose(candidates).port)
+
+        return Definition.of(Chosen).source
+
+    assert digest(First) == digest(First) != digest(Last)
 
 
 def test_experiments_with_a_class_can_be_pickled() -> None:

@@ -126,7 +126,10 @@ fn read(
         let mut files = Files::new();
         for (name, bytes) in names {
             let mut content = Vec::new();
-            from.by_ref().take(bytes).read_to_end(&mut content).map_err(failed)?;
+            let read = from.by_ref().take(bytes).read_to_end(&mut content).map_err(failed)?;
+            if (read as u64) < bytes {
+                return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+            }
             files.push((name, content));
         }
         done(task, files)?;
@@ -149,5 +152,12 @@ mod tests {
         let files = vec![("a".to_owned(), b"1\n2".to_vec()), ("b".to_owned(), Vec::new())];
         assert_eq!(ended, [(1, files), (0, Vec::new())]);
         assert_eq!(read.expect_err("an error").to_string(), "the run failed: no");
+    }
+
+    #[test]
+    fn a_program_that_ends_within_a_file_gives_no_result() {
+        let read = read(&b"[0, [[\"a\", 3]]]\n12"[..], &mut |_, _| unreachable!("the file is not complete"));
+        let told = read.expect_err("an error").to_string();
+        assert!(told.contains("the results of the cluster cannot be read"), "{told}");
     }
 }

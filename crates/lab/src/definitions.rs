@@ -1,5 +1,5 @@
-//! What each number means: the definitions of the book's page, the columns of the tables, and the quantities of
-//! figures. The report, `raddle explain` and the book therefore say the same.
+//! The meaning of each number: the definitions of the book's page, the columns of the tables, and the quantities of
+//! figures. The report and `raddle explain` take their texts from here, so they agree with the book.
 
 use crate::figure::quantities;
 use raddle_records::{
@@ -69,8 +69,8 @@ pub(crate) fn names() -> Vec<String> {
     terms.chain(columns).chain(quantities().map(|(name, ..)| name.to_owned())).collect()
 }
 
-/// What a number means, as text and as JSON: its definition, the columns of that name, and the quantity of figures of
-/// that name. `None` if no number has the name.
+/// The meaning of the number with this name, as text and as JSON: its definition, the columns of that name, and the
+/// quantity of figures of that name. `None` if no number has the name.
 pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
     let name = as_name(name);
     let defined: Vec<_> =

@@ -24,7 +24,7 @@ use raddle_wire::Position;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What `raddle._routing.Definition` says of a class.
+/// The fields of a `raddle._routing.Definition`, which describes a class.
 #[derive(FromPyObject)]
 pub(crate) struct Definition {
     routing: Py<PyType>,

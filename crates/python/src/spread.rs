@@ -65,7 +65,8 @@ impl Elsewhere for Spread {
     }
 }
 
-/// Does a task, which can name `routings`, in this process and into a new directory. A signal, such as that of a cancelled task, ends it.
+/// Does a task, which can name `routings`, in this process and into a new directory. A signal, such as that of a
+/// cancelled task, ends it.
 #[pyfunction]
 pub(crate) fn do_task(
     py: Python<'_>,

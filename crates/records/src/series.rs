@@ -76,8 +76,8 @@ impl Row for PathRecord {
     }
 }
 
-/// What a rank did in one interval. The times may overlap: a rank can compute while its messages are under way. An
-/// interval in which a rank did nothing has no row.
+/// The times in one interval in which a rank computed, sent and received. These times may overlap: a rank can compute
+/// while its messages are under way. An interval in which a rank did nothing has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RankSeriesRecord {
     /// Start of the interval.

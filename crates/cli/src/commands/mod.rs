@@ -1,5 +1,6 @@
 //! Runs the subcommands.
 
+mod live;
 mod reproduce;
 
 use crate::Ended;
@@ -7,7 +8,6 @@ use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale
 use crate::cluster::Cluster;
 use crate::doctor;
 use crate::init::{TEMPLATES, Template, init};
-use crate::live;
 use crate::show::{self, Bars};
 use clap::CommandFactory as _;
 use raddle_lab::analysis::{agree, select};
@@ -20,14 +20,12 @@ use raddle_lab::sweep::search::{self, Search};
 use raddle_lab::sweep::{CellRun, Elsewhere, Results};
 use raddle_lab::torture::{self, Tally};
 use raddle_lab::{
-    Comparison, Control, Error, Out, Prepared, RunState, Share, Shared, catalogue, figure, run_into, sweep,
+    Comparison, Control, Error, Out, Prepared, RunState, Share, catalogue, figure, run_into, sweep,
     told_renamed, topo,
 };
-use raddle_live::rack::Meeting;
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,9 +41,9 @@ pub(crate) fn execute(
     let session = Session { registry, output, stop };
     match &arguments.command {
         Command::Run(run) => session.run(run, "run", &[], None),
-        Command::Live(Live { act: Some(Act::Exec(exec)), .. }) => Err(live::exec(exec)),
+        Command::Live(Live { act: Some(Act::Exec(exec)), .. }) => Err(crate::live::exec(exec)),
         Command::Live(Live { act: Some(Act::Ctl(order)), .. }) => {
-            let done = live::order(order)?;
+            let done = crate::live::order(order)?;
             output.print(|| done.clone(), || json!({ "done": done }))?;
             Ok(Ended::Done)
         }
@@ -226,65 +224,6 @@ impl Session<'_> {
         let pcap = run.pcap.as_deref().map(|links| format!("record.pcap={}", toml::Value::from(links)));
         let overrides = engine.iter().chain(&pcap).map(String::as_str).chain(own.iter().copied());
         Ok(self.document(&run.file, &run.set, run.seed)?.with_overrides(overrides)?.with_memory(run.memory))
-    }
-
-    /// Runs an experiment live. If the arguments name nodes, runs only these nodes.
-    fn live(self, live: &Live) -> Result<Ended, Error> {
-        let Live { run, nodes, meeting, secret, .. } = live;
-        let Some(run) = run else {
-            let hint = "raddle live FILE".to_owned();
-            return Err(Error::Usage { what: "an experiment is missing".to_owned(), hint });
-        };
-        let own = ["engine.kind=live"];
-        let place = meeting.listen.as_ref().or(meeting.join.as_ref());
-        let Some((nodes, place)) = nodes.clone().zip(place.cloned()) else {
-            return self.run(run, "live", &own, None);
-        };
-        let secret = secret.as_ref().map_or(Ok(Vec::new()), |path| {
-            raddle_lab::input::read(path).map_err(|source| Error::Io {
-                action: "read",
-                path: path.clone(),
-                source,
-            })
-        })?;
-        if let Meeting::Address(address) = place {
-            refuse_address(address, &secret)?;
-        }
-        let share = Share { nodes, meeting: place, is_host: meeting.listen.is_some(), secret };
-        let (does, at) = (
-            if share.is_host {
-                "waiting for the processes of the other nodes"
-            } else {
-                "joining the other nodes"
-            },
-            &share.meeting,
-        );
-        self.output.note(|| show::line(&format!("{does} at {at}")));
-        if share.is_host {
-            return self.run(run, "live", &own, Some(share));
-        }
-        let document = self.load(run, &own)?;
-        document.refuse_sweep(&invocation("live", &run.file))?;
-        let (first, last) = (share.nodes.start, share.nodes.end - 1);
-        let prepared = document.prepare()?.shared(share)?;
-        self.show_namespaces(&prepared);
-        let name = format!("{}, nodes {first}-{last}", name(&run.file));
-        let bars = Bars::new(std::slice::from_ref(&name), self.output.quiet);
-        let progress = &mut |progress: &RunState| bars.update(0, progress);
-        let threads = raddle_lab::Threads::UpTo(1);
-        let shared = raddle_lab::join(prepared, Control { stop: self.stop, progress, threads });
-        bars.clear();
-        let Shared { complete, packet_hops, fidelity } = shared?;
-        let text = || {
-            format!(
-                "{name}: {packet_hops} packet-hops; the process that listens keeps the \
-                               results\n{fidelity}"
-            )
-        };
-        let verdict = fidelity.verdict.to_string();
-        let json = || json!({ "complete": complete, "packet_hops": packet_hops, "fidelity": verdict });
-        self.output.print(text, json)?;
-        Ok(if complete { Ended::Done } else { Ended::Interrupted })
     }
 
     fn show_namespaces(self, prepared: &Prepared) {
@@ -490,32 +429,6 @@ fn list(what: Option<Listed>, registry: &Registry, output: Output) -> Result<End
     };
     output.print(|| catalogue::text(&parts), || catalogue::json(&parts))?;
     Ok(Ended::Done)
-}
-
-/// Refuses a TCP address for a meeting if this build has no libfabric or if there is no secret.
-fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
-    let refuse = |what: String, hint: &str| Err(Error::Usage { what, hint: hint.to_owned() });
-    if !raddle_live::HAS_LIBFABRIC {
-        let hint = "build raddle with `cargo build --release --features libfabric`, which needs libfabric-dev and a \
-                    C compiler; for processes of one machine, use a Unix socket instead: --listen PATH";
-        return refuse(
-            format!(
-                "{address} is a TCP address, which needs libfabric, and this raddle was built without libfabric"
-            ),
-            hint,
-        );
-    }
-    if secret.is_empty() {
-        let hint = "give all processes the same non-empty file: --secret FILE";
-        return refuse(
-            format!(
-                "the TCP address {address} needs a secret; without one, anyone who can reach it could \
-                               join"
-            ),
-            hint,
-        );
-    }
-    Ok(())
 }
 
 /// The command and the experiment's file, as error messages print them.

@@ -75,13 +75,15 @@ fn estimates_are_within_30_percent_of_what_runs_take() {
     let torus = "kind = \"torus\"\ndims = [24, 24, 24]";
     let fat_tree = |k: u32| format!("kind = \"fat_tree\"\nk = {k}");
     let ranks = "collective = \"allreduce\"\nranks = 1024\nsize = \"256 KB\"";
-    let experiments: [(&str, String, &[&str]); 9] = [
+    let iterations = "collective = \"allreduce\"\nranks = 128\nsize = \"1 KB\"\niterations = 20";
+    let experiments: [(&str, String, &[&str]); 10] = [
         ("UDP on a torus", experiment(torus, POISSON, UDP), &[]),
         ("TCP on a fat-tree", experiment(&fat_tree(32), POISSON, TCP), &[]),
         ("many flows by UDP", experiment(&fat_tree(8), AT_ONCE, UDP), &[]),
         ("many flows by TCP", experiment(&fat_tree(8), AT_ONCE, TCP), &[]),
         ("the flow engine", experiment(&fat_tree(8), AT_ONCE, PFQ), &["--engine", "flow"]),
         ("ranks", experiment(&fat_tree(16), ranks, TCP), &[]),
+        ("ranks with many operations", experiment(&fat_tree(16), iterations, TCP), &[]),
         ("series", experiment(&fat_tree(24), POISSON, TCP), &["--set", "record.series=true"]),
         ("series of ranks", experiment(&fat_tree(16), ranks, TCP), &["--set", "record.series=true"]),
         ("lockstep", experiment(&fat_tree(24), POISSON, UDP), &["--engine", "lockstep"]),

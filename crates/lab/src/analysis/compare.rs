@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Whether the table also shows the value divided by the value of the first run.
+/// The kind of a value. It decides whether the table also shows the value divided by the value of the first run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A result, such as a time, a rate or a count of drops: the quotient is shown.

@@ -27,8 +27,12 @@ const A_CROSSED_LINK: u64 = 45;
 /// Assumed maximum of a flow's bytes in the network at one time.
 const WINDOW: u64 = 1 << 20;
 
-/// Bytes per rank for the state of its program, measured with collectives.
+/// Bytes per rank for the state of its program, without operations. Measured with collectives, as [`AN_OPERATION`].
 const A_RANK: u64 = 4 << 10;
+
+/// Bytes per operation that a rank has read ahead: the operation, the operations that wait for it, its place in queues,
+/// and the rank's messages.
+const AN_OPERATION: u64 = 260;
 
 /// Bytes that every run takes besides the program itself: file buffers and percentiles.
 const ANY_RUN: u64 = 1 << 20;
@@ -76,13 +80,20 @@ pub(crate) struct Each {
     pub(crate) payload: u64,
     /// Largest total size of all queues.
     pub(crate) room: u64,
+    /// Memory of a rank.
+    pub(crate) rank: u64,
 }
 
 impl Default for Each {
     /// The memory of a live flow in the packet engine. Packets are not counted.
     fn default() -> Self {
-        Self { flow: A_FLOW, packet: 0, payload: 1, room: 0 }
+        Self { flow: A_FLOW, packet: 0, payload: 1, room: 0, rank: a_rank(0) }
     }
+}
+
+/// Bytes of a rank that has read this many operations ahead.
+pub(crate) fn a_rank(read_ahead: u64) -> u64 {
+    A_RANK + AN_OPERATION * read_ahead
 }
 
 /// Bytes per live flow in the flow engine, from the number of links that the first flows of a run cross.
@@ -184,7 +195,7 @@ impl Estimate {
             ranks,
             flow_bytes: load.flows.saturating_mul(each.flow),
             packet_bytes: packets.saturating_mul(each.packet),
-            rank_bytes: ranks.saturating_mul(A_RANK),
+            rank_bytes: ranks.saturating_mul(each.rank),
             ..self
         }
     }

@@ -1,4 +1,5 @@
-//! What each rank of a program does over time: it computes, its messages are under way, messages to it are under way.
+//! The activity of each rank of a program over time: the rank computes, has messages under way to other ranks, and has
+//! messages of other ranks under way to it.
 
 use crate::observe::intervals::{Intervals, Merge};
 use crate::observe::series::intervals;
@@ -34,10 +35,36 @@ struct UnderWay {
     since: Time,
 }
 
+/// The times of all ranks in intervals.
+struct Times {
+    busy: Intervals<Busy>,
+    /// Indexed by rank: the last time in which the rank computes, from its beginning to its end, which can be in the
+    /// future. It is not in `busy` yet, because a run can stop before the rank has computed.
+    computing: Vec<(Time, Time)>,
+}
+
+impl Times {
+    /// Adds a time in which a rank computes. A rank reports its times in order, and only the last can be in the future.
+    fn compute(&mut self, rank: usize, from: Time, to: Time) {
+        let last = &mut self.computing[rank];
+        if last.1 == from {
+            last.1 = to;
+        } else {
+            let (from, to) = std::mem::replace(last, (from, to));
+            self.spread(rank, from, to);
+        }
+    }
+
+    /// Adds a time in which a rank has computed to the intervals.
+    fn spread(&mut self, rank: usize, from: Time, to: Time) {
+        self.busy.spread(from, to, rank, |busy, part| busy.computing = busy.computing + part);
+    }
+}
+
 /// The ranks of a job over time.
 pub(crate) struct RankSeries {
     /// Shared with the ranks, which report when they compute.
-    busy: Arc<Mutex<Intervals<Busy>>>,
+    times: Arc<Mutex<Times>>,
     /// Indexed by node: its rank.
     ranks: Vec<Option<u32>>,
     /// Indexed by rank.
@@ -56,14 +83,14 @@ impl RankSeries {
             ranks[node.index()] = Some(rank);
         }
         let count = job.nodes().len();
-        let busy = Arc::new(Mutex::new(intervals(count, begin)));
-        let shared = Arc::clone(&busy);
+        let times = Times { busy: intervals(count, begin), computing: vec![(begin, begin); count] };
+        let times = Arc::new(Mutex::new(times));
+        let shared = Arc::clone(&times);
         job.observe_computing(Box::new(move |rank, from, to| {
-            let add = |busy: &mut Busy, part| busy.computing = busy.computing + part;
-            lock(&shared).spread(from, to, rank as usize, add);
+            lock(&shared).compute(rank as usize, from, to);
         }));
         Self {
-            busy,
+            times,
             ranks,
             sending: vec![UnderWay::default(); count],
             receiving: vec![UnderWay::default(); count],
@@ -80,7 +107,7 @@ impl RankSeries {
     /// Called when a message has arrived.
     pub(crate) fn delivered(&mut self, now: Time, src: NodeId, dst: NodeId) {
         let Some((src, dst)) = self.ends(src, dst) else { return };
-        let mut busy = lock(&self.busy);
+        let busy = &mut lock(&self.times).busy;
         if let Some(since) = self.sending[src].end() {
             busy.spread(since, now, src, |busy, part| busy.sending = busy.sending + part);
         }
@@ -95,7 +122,11 @@ impl RankSeries {
 
     /// The rows of a run that ended at `end`, in order of time.
     pub(crate) fn records(self, end: Time) -> Vec<RankSeriesRecord> {
-        let mut busy = lock(&self.busy);
+        let times = &mut *lock(&self.times);
+        for (rank, (from, to)) in std::mem::take(&mut times.computing).into_iter().enumerate() {
+            times.spread(rank, from, to.min(end));
+        }
+        let busy = &mut times.busy;
         for (rank, under_way) in
             self.sending.iter().enumerate().filter(|(_, under_way)| under_way.messages > 0)
         {
@@ -112,8 +143,6 @@ impl RankSeries {
             for rank in (0..self.sending.len()).take_while(|_| from < end) {
                 let Busy { computing, sending, receiving } = busy.value(i, rank);
                 if computing.max(sending).max(receiving) > Duration::ZERO {
-                    // A stopped run ends before a computation does that has begun.
-                    let computing = computing.min(to.since(from));
                     rows.push(RankSeriesRecord {
                         from_ps: from.as_ps(),
                         to_ps: to.as_ps(),
@@ -176,5 +205,23 @@ mod tests {
             .collect();
         assert_eq!(times, [(0, 0, 0, 1_500), (0, 1, 1_500, 0), (2_000, 0, 200, 500), (2_000, 1, 500, 200)]);
         assert_eq!(rows[2].to_ps, 3_200_000);
+    }
+
+    #[test]
+    fn a_run_that_stops_counts_no_computing_after_its_end() {
+        let topology = single_switch(2, Rate::from_gbps(10), Duration::from_us(1)).expect("a topology");
+        let job = Job::new(vec![NodeId(0), NodeId(1)], Settings::default());
+        let series = RankSeries::of(&job, &topology, Time::ZERO);
+        let at = |ns| Time::ZERO + Duration::from_ns(ns);
+        let compute = |rank, from, to| lock(&series.times).compute(rank, at(from), at(to));
+        compute(0, 200, 500);
+        compute(0, 2_300, 2_800);
+        // Another stream of the rank computes for longer.
+        compute(0, 2_800, 1_000_000);
+        compute(1, 0, 2_100);
+        let rows = series.records(at(2_900));
+        let times: Vec<_> =
+            rows.iter().map(|row| (row.from_ps / 1_000, row.rank, row.computing_ps / 1_000)).collect();
+        assert_eq!(times, [(0, 0, 300), (0, 1, 2_000), (2_000, 0, 600), (2_000, 1, 100)]);
     }
 }

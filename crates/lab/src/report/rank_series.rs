@@ -1,6 +1,7 @@
-//! What the ranks of a program do over time, as the page needs it.
+//! The activity of a program's ranks over time, in the form that the page needs.
 
 use super::axis::{Axis, column};
+use super::run::short;
 use super::series::base64;
 use crate::Error;
 use raddle_records::Table;
@@ -25,27 +26,30 @@ pub(super) fn json(file: &Path, ends: &[Option<f64>]) -> Result<Option<Value>, E
     for (place, &rank) in drawn.iter().enumerate() {
         places[rank] = Some(place);
     }
-    let shares = |name: &str| -> Result<String, Error> {
-        let mut bytes = vec![0; drawn.len() * count];
+    let lane = |name: &str| -> Result<Value, Error> {
+        let (mut shares, mut sums) = (vec![0; drawn.len() * count], vec![0; drawn.len()]);
         for (i, time) in column(&table, name)?.into_iter().enumerate() {
             let rank = usize::try_from(ranks[i]).unwrap_or(usize::MAX);
             let Some(place) = places.get(rank).copied().flatten() else { continue };
-            bytes[place * count + axis.interval(i)] = share(time, axis.length_ps(i));
+            shares[place * count + axis.interval(i)] = share(time, axis.length_ps(i));
+            sums[place] += time;
         }
-        Ok(base64(&bytes))
+        let us: Vec<f64> = sums.into_iter().map(|ps: u64| short(ps as f64 / 1e6)).collect();
+        Ok(json!({ "shares": base64(&shares), "us": us }))
     };
     Ok(Some(json!({
         "begin_us": axis.begin_us(),
         "interval_us": axis.interval_us(),
         "count": count,
         "ranks": drawn,
-        "computing": shares("computing_ps")?,
-        "sending": shares("sending_ps")?,
-        "receiving": shares("receiving_ps")?,
+        "computing": lane("computing_ps")?,
+        "sending": lane("sending_ps")?,
+        "receiving": lane("receiving_ps")?,
     })))
 }
 
-/// A share of an interval as a byte, 255 for the whole interval.
+/// A share of an interval as a byte, 255 for the whole interval. Any time above 0 gives at least 1, so that the page draws
+/// it.
 fn share(time: u64, of: u64) -> u8 {
     u8::try_from((u128::from(time) * 255).div_ceil(u128::from(of)).min(255)).expect("at most 255")
 }
@@ -64,6 +68,7 @@ fn drawn(ends: &[Option<f64>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_records::{RankSeriesRecord, TableWriter};
 
     #[test]
     fn of_many_ranks_the_slowest_and_the_fastest_are_drawn() {
@@ -72,6 +77,22 @@ mod tests {
         let drawn = drawn(&ends);
         assert_eq!((drawn.len(), drawn[0], drawn[1], drawn[63]), (64, 7, 999, 0));
         assert!(drawn[31] > 900 && drawn[32] < 100, "{drawn:?}");
+    }
+
+    #[test]
+    fn the_sums_of_short_times_are_exact() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("rank_series.parquet");
+        let mut table = TableWriter::create(&file).expect("a file");
+        for i in 0..100 {
+            let (from_ps, to_ps) = (i * 2_000_000, (i + 1) * 2_000_000);
+            let row =
+                RankSeriesRecord { from_ps, to_ps, computing_ps: 10_000, ..RankSeriesRecord::default() };
+            table.push(&row).expect("written");
+        }
+        table.finish(true, &[]).expect("written");
+        let json = json(&file, &[Some(200.0)]).expect("a table").expect("rows");
+        assert_eq!((&json["computing"]["us"], &json["sending"]["us"]), (&json!([1.0]), &json!([0.0])));
     }
 
     #[test]

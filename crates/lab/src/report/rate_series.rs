@@ -1,4 +1,4 @@
-//! The throughput of senders and of large flows over time, as the page needs it.
+//! The throughput of senders and of large flows over time, in the form that the page needs.
 
 use super::axis::{Axis, column};
 use super::run::short;

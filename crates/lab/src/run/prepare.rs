@@ -249,7 +249,7 @@ impl Document {
             EngineKind::Flow => {
                 let mut fluid = self.registry.fluid(&scheme.transport, plan, &scheme.routing_settings)?;
                 let flow = memory::a_fluid_flow(topology, flows, &mut fluid.split);
-                let each = Each { flow, packet: 0, payload: 1, room: 0 };
+                let each = Each { flow, ..Each::default() };
                 (memory::fabric(topology, engine_bytes(EngineKind::Flow), |_| ()), each)
             }
             kind => {
@@ -283,7 +283,7 @@ impl Document {
                 (fabric, Each { packet: a_packet, payload: parts.mtu.into(), room, ..Each::default() })
             }
         };
-        let mut each = each;
+        let mut each = Each { rank: memory::a_rank(program.read_ahead), ..each };
         let mut series = series::Memory { intervals: 0, rows: 0 };
         if experiment.record.series {
             let bytes = survey.facts.bytes + u128::from(program.messages) * u128::from(program.largest);
@@ -295,8 +295,8 @@ impl Document {
         let tables = series.rows
             + TableWriter::<LinkRecord>::buffer_bytes(links)
             + links * size_of::<LinkRecord>() as u64;
-        // The tables of links and the series are written after the engine has been freed, so only the excess over the engine's memory
-        // counts.
+        // The tables of links and the series are written after the engine has been freed, so only the excess over the
+        // engine's memory counts.
         let more = tables.saturating_sub(fabric.fabric_bytes);
         let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more) + series.intervals;
         Ok(Estimate { record_bytes, ..fabric.with_load(load, program.ranks, each) })

@@ -74,8 +74,8 @@ pub struct Control<'a> {
 ///
 /// # Errors
 /// If a cell is wrong, two cells would share a folder, a label is not a valid folder name, `out` holds results that are
-/// not a sweep, a folder's contents may not be replaced, another process writes into `out`, or a run fails. After an error, the other threads still run the
-/// remaining cells, unless the sweep is to fail fast.
+/// not a sweep, a folder's contents may not be replaced, another process writes into `out`, or a run fails. After an
+/// error, the other threads still run the remaining cells, unless the sweep is to fail fast.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,

@@ -10,7 +10,7 @@ use crate::experiment::section::{Read, Section, described, out_of_range, wrong_t
 use crate::experiment::value::{At, Item, Value};
 use raddle_core::{Bytes, NodeId, Stream};
 use raddle_topology::Topology;
-use raddle_workload::goal::{Job, Program, Settings, Trace};
+use raddle_workload::goal::{Job, Line, Program, Settings, Statement, Trace};
 use raddle_workload::mpi::Skeleton;
 use std::fs::File;
 use std::io::{self, Seek};
@@ -28,6 +28,9 @@ pub(super) struct Ranks {
     at: At,
 }
 
+/// Number of ranks whose statements are counted for an estimate of all ranks.
+const SAMPLES: u32 = 16;
+
 /// The size of a program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Size {
@@ -39,6 +42,8 @@ pub(crate) struct Size {
     pub(crate) at_a_time: u64,
     /// Size of the largest message in bytes, after scaling.
     pub(crate) largest: u64,
+    /// Mean number of operations that a rank reads before it begins its first operation.
+    pub(crate) read_ahead: u64,
 }
 
 /// The source of the ranks' programs.
@@ -107,6 +112,17 @@ impl Programs {
             Self::Skeleton(skeleton) => skeleton.program(rank),
         }
     }
+
+    /// The mean number of operations among the first `window` statements of a rank, estimated from some ranks.
+    fn read_ahead(&self, window: u64) -> u64 {
+        let sample = (0..self.ranks()).step_by(self.ranks().div_ceil(SAMPLES).max(1) as usize);
+        let count = sample.len().max(1);
+        let statements = sample.flat_map(|rank| {
+            self.program(rank).take(usize::try_from(window).unwrap_or(usize::MAX)).filter_map(Result::ok)
+        });
+        let is_operation = |line: &Line| matches!(line.statement, Statement::Operation { .. });
+        (statements.filter(is_operation).count() / count) as u64
+    }
 }
 
 impl Ranks {
@@ -126,8 +142,11 @@ impl Ranks {
         })?;
         let largest = check_largest(section, trace.counts().largest, settings.scale)?;
         let ranks = trace.ranks().into();
-        let size = Size { ranks, messages: trace.counts().messages, at_a_time: ranks, largest };
-        Ok(Self { programs: Programs::Trace(Arc::new(trace)), settings, placement, size, at })
+        let messages = trace.counts().messages;
+        let programs = Programs::Trace(Arc::new(trace));
+        let read_ahead = programs.read_ahead(settings.window);
+        let size = Size { ranks, messages, at_a_time: ranks, largest, read_ahead };
+        Ok(Self { programs, settings, placement, size, at })
     }
 
     /// Reads a workload that is a skeleton.
@@ -162,9 +181,12 @@ impl Ranks {
         let (at_a_time, largest) = Skeleton { iterations: 1, ..skeleton.clone() }.messages();
         let largest = check_largest(section, largest, settings.scale)?;
         let messages = at_a_time.saturating_mul(skeleton.iterations.into());
-        let size = Size { ranks: skeleton.ranks().into(), messages, at_a_time, largest };
+        let ranks = skeleton.ranks().into();
+        let programs = Programs::Skeleton(skeleton);
+        let read_ahead = programs.read_ahead(settings.window);
+        let size = Size { ranks, messages, at_a_time, largest, read_ahead };
         let at = section.at_key(key).clone();
-        Ok(Self { programs: Programs::Skeleton(skeleton), settings, placement, size, at })
+        Ok(Self { programs, settings, placement, size, at })
     }
 
     pub(super) fn size(&self) -> Size {

@@ -70,7 +70,8 @@ impl Reproduction {
         format!("\n\n{}", table(&rows))
     }
 
-    /// How many claims fail, and for how many of them this is known; empty if none fails.
+    /// A sentence with the number of failed claims, and the number of those that the ledger knows to fail; empty if no
+    /// claim fails.
     fn failures(&self) -> String {
         let failed: Vec<_> = self.outcomes().filter(|outcome| outcome.is_unexpected()).collect();
         if failed.is_empty() {

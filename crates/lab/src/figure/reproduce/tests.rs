@@ -475,17 +475,22 @@ impl Watch for Counted {
     }
 }
 
-/// Reproduces two figures one after the other. The figures differ only in their claims.
+/// Writes two figures with the same runs. The second figure has a claim.
+fn two_figures(folder: &Path) -> [String; 2] {
+    let bound = claim("bound", r#"of = "fct", at = { rho = "0" }"#);
+    [("one.toml", ""), ("two.toml", &*bound)].map(|(name, claims)| {
+        let head = "[figure]\ntitle = \"A test\"\n";
+        let path = folder.join(name);
+        fs::write(&path, format!("{head}{RACK}{INTERVALS}{claims}")).expect("written");
+        path.display().to_string()
+    })
+}
+
+/// Reproduces two figures one after the other.
 #[test]
 fn figures_with_the_same_runs_share_them_also_between_reproductions() {
     let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, claims: &str| {
-        let head = "[figure]\ntitle = \"A test\"\n";
-        fs::write(folder.path().join(name), format!("{head}{RACK}{INTERVALS}{claims}")).expect("written");
-        folder.path().join(name).display().to_string()
-    };
-    let bound = claim("bound", r#"of = "fct", at = { rho = "0" }"#);
-    let figures = [write("one.toml", ""), write("two.toml", &bound)];
+    let figures = two_figures(folder.path());
     let out = folder.path().join("out");
     let reproduced = |figure: &str, force: bool| {
         let (counted, options) = (Counted::default(), Options { force, ..options(&[figure], &out) });
@@ -509,13 +514,7 @@ fn figures_with_the_same_runs_share_them_also_between_reproductions() {
 #[test]
 fn figures_whose_runs_are_done_elsewhere_are_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
-    let write = |name: &str, claims: &str| {
-        let head = "[figure]\ntitle = \"A test\"\n";
-        fs::write(folder.path().join(name), format!("{head}{RACK}{INTERVALS}{claims}")).expect("written");
-        folder.path().join(name).display().to_string()
-    };
-    let bound = claim("bound", r#"of = "fct", at = { rho = "0" }"#);
-    let figures = [write("one.toml", ""), write("two.toml", &bound)];
+    let figures = two_figures(folder.path());
     let selectors = figures.each_ref().map(String::as_str);
     let reproduced = |name: &str, elsewhere: Option<&dyn Elsewhere>, stop: bool| {
         let options = options(&selectors, &folder.path().join(name));

@@ -1,20 +1,19 @@
 "use strict";
-// What ranks do over time: a row for each rank with three lanes, for computing, sending and receiving.
+// The activity of ranks over time: a row for each rank with three lanes, for computing, sending and receiving.
 
 const LANES = [["computing", 1], ["sending", 0], ["receiving", 2]];
 
 /** The timeline of a run's ranks. `mark(us)` draws a line at a time; null removes the line. */
 function timelineView(run) {
-  const { begin_us: begin, interval_us: step, count, ranks, ...shares } = run.rank_series;
-  const lanes = LANES.map(([name, colour]) => ({ name, colour, bytes: bytesOf(shares[name]) }));
+  const { begin_us: begin, interval_us: step, count, ranks, ...times } = run.rank_series;
+  const lanes = LANES.map(([name, colour]) => ({ name, colour, bytes: bytesOf(times[name].shares), us: times[name].us }));
   const row = Math.max(9, Math.min(27, Math.floor(480 / ranks.length / 3) * 3));
   const [left, top, bottom, width] = [70, 4, 40, 960];
   const height = top + ranks.length * row + bottom;
   const end = Math.max(step, ...run.ranks.map(rank => rank[2] ?? 0).map(us => us - begin), count * step * Number(run.ranks.some(rank => rank[2] === null)));
   const at = us => left + (us - begin) / end * (width - left - 16);
-  const share = (lane, place) => lane.bytes.subarray(place * count, (place + 1) * count).reduce((sum, byte) => sum + byte, 0) / 255 * step;
-  const sum = lane => ranks.reduce((sum, _, place) => sum + share(lane, place), 0) / ranks.length / end;
-  const label = `Timeline of ${shown(ranks.length)} ranks of ${run.name}. Mean shares of the time: ` + lanes.map(lane => `${lane.name} ${percent(sum(lane))}`).join(", ") + ".";
+  const share = lane => lane.us.reduce((sum, us) => sum + us, 0) / ranks.length / end;
+  const label = `Timeline of ${shown(ranks.length)} ranks of ${run.name}. Mean shares of the time: ` + lanes.map(lane => `${lane.name} ${percent(share(lane))}`).join(", ") + ".";
   const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   const axes = shape("g", { class: "axes" });
   for (const tick of ticks(begin, begin + end, false)) {
@@ -61,7 +60,7 @@ function timelineView(run) {
   const total = run.ranks.length;
   const note = ranks.length < total
     ? ` ${ranks.length} of ${shown(total)} ranks are drawn: the ${ranks.length / 2} that end last, then the ${ranks.length / 2} that end first.` : "";
-  const rows = ranks.map((rank, place) => [String(rank), ...lanes.map(lane => Number(share(lane, place).toPrecision(3)))]);
+  const rows = ranks.map((rank, place) => [String(rank), ...lanes.map(lane => lane.us[place])]);
   const node = element("figure", { class: "chart timeline" },
     element("figcaption", {}, element("h3", {}, "Ranks over time"), element("p", {},
       "Three lanes a rank: it computes, its messages are under way, messages to it are under way. "

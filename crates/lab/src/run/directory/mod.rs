@@ -12,7 +12,7 @@
 //! | `series.parquet` | with `record.series`: traffic and queue of each link in each interval |
 //! | `paths.parquet` | with `record.series`: the links that the slowest flows crossed |
 //! | `rate_series.parquet` | with `record.series`: throughput of senders and of the largest flows in each interval |
-//! | `rank_series.parquet` | with `record.series`, for programs: what each rank did in each interval |
+//! | `rank_series.parquet` | with `record.series`, for programs: times in which each rank computed, sent and received |
 //! | `flow_control.parquet` | if links have flow control: one row per directed link |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: one row per rank |

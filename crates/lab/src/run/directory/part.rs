@@ -81,7 +81,7 @@ impl<'a> Part<'a> {
     /// directory.
     ///
     /// # Errors
-    /// As in [`Self::finish`].
+    /// In the cases of [`Self::finish`].
     pub(crate) fn finish_copy(self) -> Result<(), Error> {
         self.put(true)
     }
