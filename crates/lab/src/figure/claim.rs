@@ -1,4 +1,4 @@
-//! Claims: a paper's statement, its measure, and the range in which it holds.
+//! Claims: a statement of a paper or of our own, the number that judges it, and the range in which the claim holds.
 
 use super::number::Number;
 use super::runs::{Run, Seeds, Spread, labels_of, spread};
@@ -15,8 +15,8 @@ pub(super) struct Claim {
     paper: Option<f64>,
     number: Number,
     accept: (f64, f64),
-    /// The claim is considered not measured if the half width of the 95% confidence interval over seeds is larger than
-    /// this number.
+    /// The claim counts as not measured if the half-width of its 95% confidence interval over seeds is larger than this
+    /// number, or if it has no such interval.
     widest: Option<f64>,
     why: String,
     deviation: Option<Deviation>,
@@ -32,7 +32,7 @@ pub struct Described {
     pub id: String,
     /// Section of the paper.
     pub section: String,
-    /// The paper's statement, in our words.
+    /// The statement of the paper in our words, or our own statement.
     pub says: String,
     /// True for a claim of our own, which judges no statement of the paper.
     pub ours: bool,
@@ -48,13 +48,13 @@ pub struct Deviation {
 }
 
 keys! {
-    /// A statement of a paper, the number that judges it, and the range in which it holds.
+    /// A statement, the number that judges it, and the range of this number in which the claim holds.
     pub(crate) CLAIM = "claim" {
         /// Name of the claim within its figure.
         ID: String = Key::new("id").required().example("\"tcp-p99\"");
         /// Section of the paper.
         SECTION: String = Key::new("section").required().example("\"5.2\"");
-        /// The paper's statement, in our words.
+        /// The statement of the paper in our words, or our own statement.
         SAYS: String = Key::new("says").required();
         /// The paper's number, if the paper gives a number.
         PAPER: f64 = Key::new("paper").example("1.3");
@@ -65,8 +65,8 @@ keys! {
             .example("{ of = \"fct\", stat = \"p99\" }");
         /// The range in which the claim holds: two numbers, the smaller first.
         ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 for an order or a lead, at least 0 for a trend").example("[2.0, 5.0]");
-        /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a wider
-        /// interval is not measured.
+        /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a larger
+        /// half-width, or without an interval, is not measured.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
         /// The reason for the range.
         WHY: String = Key::new("why").required();
@@ -151,14 +151,15 @@ pub struct Outcome {
     pub claim: String,
     /// Section of the paper.
     pub section: String,
-    /// The paper's statement, in our words.
+    /// The statement of the paper in our words, or our own statement.
     pub says: String,
     /// The paper's number, if the paper gives a number.
     pub paper: Option<f64>,
-    /// Our number; `None` if there was nothing to measure. Statistics are averaged over seeds before they are compared,
-    /// so a ratio is a ratio of means.
+    /// Our number; `None` if there was nothing to measure, or if one of the claim's live runs was not faithful.
+    /// Statistics are averaged over seeds before they are compared, so a ratio is a ratio of means.
     pub measured: Option<f64>,
-    /// The spread of the same number computed from each seed alone; `None` if the figure runs one seed.
+    /// The spread of the same number computed from each seed alone; `None` if the figure runs one seed, or if one of the
+    /// claim's live runs was not faithful.
     pub spread: Option<Spread>,
     /// The number of flows, ports or instants in the smallest sample of a run; `None` if runs give one number each.
     pub samples: Option<usize>,
@@ -178,13 +179,13 @@ pub struct Outcome {
     pub ours: bool,
     /// The part of the claim that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,
-    /// True if the claim holds. `None` if it was not measured, because one of its live runs was not faithful, or
-    /// because the interval over seeds is too wide.
+    /// True if the claim holds. `None` if it was not measured: a live run was not faithful and the number is missing, or
+    /// the interval over seeds is too wide or missing.
     pub ok: Option<bool>,
 }
 
 impl Outcome {
-    /// The outcome as JSON.
+    /// The outcome as JSON, for runs at the scale `scale`.
     #[must_use]
     pub fn json(&self, scale: &str) -> serde_json::Value {
         let bound = |x: f64| if x.is_finite() { json!(x) } else { json!(null) };
@@ -210,7 +211,8 @@ impl Outcome {
         self.ok == Some(false) && self.deviation.is_none()
     }
 
-    /// `holds` (or `calibrated` if parameters were chosen for the claim), `deviates` for a known deviation, or `FAILS`.
+    /// `holds` (or `calibrated` if parameters were chosen for the claim), `deviates` for a known deviation, `FAILS`, or
+    /// `not measured`.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
         match (self.ok, &self.deviation) {
@@ -270,8 +272,8 @@ impl Claim {
         let is_faithful = live.others.is_empty();
         let measured = self.number.of(runs, Seeds::All).filter(|_| is_faithful);
         let vague = self.widest.filter(|_| measured.is_some()).and_then(|most| self.vague(most, runs));
-        // A number can be missing because the base of a comparison is an unfaithful run. The claim is then not
-        // measured.
+        // A number can be missing because the base of a comparison is an unfaithful run. So the claim counts as not
+        // measured if its number is missing and any run of the figure is unfaithful.
         let was_measured = vague.is_none() && (measured.is_some() || !runs.iter().any(Run::is_unfaithful));
         let (least, most) = self.accept;
         Outcome {
@@ -375,7 +377,7 @@ mod tests {
         Claim::read(document.root.get("claim").expect("a claim")).expect("a claim that can be judged")
     }
 
-    /// A run with a single flow, whose completion time is `fct`. The run is live if it has a verdict.
+    /// A run with a single flow, whose completion time is `fct` microseconds. The run is live if it has a verdict.
     fn run(labels: [&str; 4], fct: f64, verdict: Option<&str>) -> Run {
         let [load, engine, scheme, seed] = labels;
         let labels = [("load", load), ("engine", engine), ("scheme", scheme), (SEED, seed)];

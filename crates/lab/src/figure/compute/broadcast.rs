@@ -29,8 +29,8 @@ pub(super) fn load(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(vec![number("flows", flows), number("bytes", bytes)])
 }
 
-/// Bytes of flow events on links, divided by the bytes of data on links without headers. There is one run for each
-/// fabric and each share of data bytes in small flows. Data takes shortest paths, or the routes of the fabric's
+/// Bytes of flow events on links, divided by the bytes of data on links. Headers of data do not count. There is one run
+/// for each fabric and each share of data bytes in small flows. Data takes shortest paths, or the routes of the fabric's
 /// `protocol`.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let (small, large) = (section.read(&SMALL)?.0 as f64, section.read(&LARGE)?.0 as f64);

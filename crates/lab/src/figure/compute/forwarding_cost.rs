@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::experiment::Document;
 
-    /// Measures a figure of a leaf-spine network with the transport's own hosts. `section` is added to `[compute]`.
+    /// Computes a figure whose live experiment has a leaf-spine network. `section` is added to `[compute]`.
     fn measured(section: &str) -> Result<Vec<Run>, Problem> {
         let text = format!(
             r#"

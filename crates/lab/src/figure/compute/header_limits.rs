@@ -11,9 +11,9 @@ use raddle_wire::r2c2::{Announcement, Assignment, Event, Route, UNLIMITED_KBPS};
 /// Number of bits that name the link of a hop (R2C2 §4.2).
 const HOP_BITS: u32 = 3;
 
-/// Computes every limit: `nodes`, the number of nodes that an endpoint field can distinguish; `hops`, the number of
-/// hops of a source route; `demand`, a demand in bit/s; `assignments`, the number of assignments in an announcement of
-/// `packet` bytes; `loads`, the number of loads in an Expeditus tag.
+/// Computes every limit, each of which is the largest possible value: `nodes`, the number of nodes that an endpoint
+/// field can distinguish; `hops`, the number of hops of a source route; `demand`, a demand in bit/s; `assignments`, the
+/// number of assignments in an announcement of `packet` bytes; `loads`, the number of loads in an Expeditus tag.
 pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let packet = section.read(&PACKET)?;
     let assignments = packet.0.saturating_sub(Announcement::LEN as u64) / Assignment::LEN as u64;

@@ -150,9 +150,9 @@ key! {
     pub(super) HEADER: Bytes = Key::new("header").required().example("\"16 B\"");
     /// Size of one rate in a controller's message.
     pub(super) RATE: Bytes = Key::new("rate").required().example("\"4 B\"");
-    /// Time between two messages of the controller.
+    /// Time between two successive messages of the controller to a node.
     pub(super) INTERVAL: Duration = Key::new("interval").required().above_zero().example("\"500 us\"");
-    /// Mean time between the starts of two flows.
+    /// Mean time between the starts of two successive flows.
     pub(super) MEAN_GAP: Duration = Key::new("mean_gap").required().example("\"1 us\"");
     /// Numbers of flows that each node sends.
     pub(super) FLOWS: Vec<u32> = Key::new("flows").required().example("[1, 5, 10]");
@@ -195,7 +195,7 @@ key! {
     pub(super) INSTANCES: u64 = Key::new("instances").required().above_zero().example("10");
     /// Number of generations of the genetic search.
     pub(super) GENERATIONS: u32 = Key::new("generations").or("60");
-    /// Bytes of an announcement packet.
+    /// Size of an announcement packet.
     pub(super) PACKET: Bytes = Key::new("packet").or("\"1500 B\"");
     /// The source of the flow.
     pub(super) SRC: u32 = Key::new("src").required().example("0");

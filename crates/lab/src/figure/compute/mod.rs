@@ -52,7 +52,7 @@ impl Context<'_> {
     }
 }
 
-/// A kind of computation: reads its section and returns its runs.
+/// Reads the section `[compute]` of one kind of computation, makes the computation, and returns its runs.
 type Compute = fn(&mut Section<'_>, &Context<'_>) -> Result<Vec<Run>, Problem>;
 
 #[derive(Clone, Copy)]
@@ -88,7 +88,7 @@ const COMPUTATIONS: [(&str, Computation); 14] = [
     ("messages", Computation::alone(|section, _| messages::measure(section))),
 ];
 
-/// Computes the numbers of a figure with `[compute]`, and returns a run for each number; `None` if the figure has no
+/// Makes the computation of a figure with `[compute]`, and returns its results as runs; `None` if the figure has no
 /// `[compute]`. `threads` is the number of threads that share the work. The work ends early if `stop` is set.
 pub(super) fn compute(
     document: &Document,
@@ -165,7 +165,7 @@ fn mean_hops(
     })
 }
 
-/// The torus with the section's `dims` and links of 1 Gb/s.
+/// The routing of a torus with the section's `dims` and links of 1 Gb/s.
 fn torus(section: &mut Section<'_>) -> Result<Routing, Problem> {
     Ok(Routing::new(Arc::new(grid(section, builders::torus)?)))
 }
@@ -189,7 +189,7 @@ fn protocol(section: &mut Section<'_>, key: &Key<Name>) -> Result<Protocol, Prob
     section.choose(key, &names)
 }
 
-/// The throughput of every scheme under every traffic pattern on a torus.
+/// The throughput of every scheme under every traffic pattern on a torus, as a fraction of the bisection.
 fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
