@@ -53,7 +53,7 @@ ClaimMeasure = TypedDict(
         "beyond": Any,
         # The sweep whose labels the contrast compares. (default: `"scheme"`)
         "by": str,
-        # Labels. The number at a point is the absolute difference between the contrast there and the contrast at these labels.
+        # Labels. The number at a point is the absolute difference between the contrast at this point and the contrast at these labels.
         "difference_to": Any,
         # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
         "distance_to": Any,
@@ -61,11 +61,11 @@ ClaimMeasure = TypedDict(
         "from": str,
         # Labels: the number of the first label divided by the greatest number of the other labels.
         "lead": list[str],
-        # Lower bound of the share that `stat = "share"` measures.
+        # Lower bound of the values whose share `stat = "share"` gives.
         "least": float,
         # Lists of labels. Every number in the contrast is the mean over the runs with these labels.
         "mean_over": Any,
-        # Upper bound of the share that `stat = "share"` measures.
+        # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
         # The quantity. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
@@ -89,9 +89,9 @@ ClaimMeasure = TypedDict(
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # The rule that turns the contrasts at several points into one number. (default: `"least"`)
         "take": Literal["least", "most", "mean", "median", "rise", "fall"],
-        # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
+        # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
-        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or `tier = aggregation`.
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
     },
     total=False,
@@ -99,7 +99,7 @@ ClaimMeasure = TypedDict(
 
 
 class Claim(TypedDict, total=False):
-    """A statement of a paper, the number that judges it, and the range in which it holds."""
+    """A statement, the number that judges it, and the range of this number in which the claim holds."""
 
     accept: list[float]
     """The range in which the claim holds: two numbers, the smaller first. (default: at least 1 for an order or a lead, at least 0 for a trend)"""
@@ -126,7 +126,7 @@ class Claim(TypedDict, total=False):
     """The paper's number, if the paper gives a number."""
 
     says: str
-    """The paper's statement, in our words."""
+    """The statement of the paper in our words, or our own statement."""
 
     section: str
     """Section of the paper."""
@@ -135,7 +135,7 @@ class Claim(TypedDict, total=False):
     """The reason for the range."""
 
     widest: float
-    """Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a wider interval is not measured."""
+    """Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a larger half-width, or without an interval, is not measured."""
 
 
 class EngineHosts2(TypedDict, total=False):
@@ -314,9 +314,9 @@ PlotEach = TypedDict(
         "from": str,
         # Label of the curve.
         "label": str,
-        # Lower bound of the share that `stat = "share"` measures.
+        # Lower bound of the values whose share `stat = "share"` gives.
         "least": float,
-        # Upper bound of the share that `stat = "share"` measures.
+        # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
         # The quantity. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
@@ -330,9 +330,9 @@ PlotEach = TypedDict(
         "share_of": str,
         # The statistic of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
-        # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
+        # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
-        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or `tier = aggregation`.
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
     },
     total=False,
@@ -360,13 +360,13 @@ Plot = TypedDict(
         "from": str,
         # The kind of plot.
         "kind": Literal["cdf", "ccdf", "along", "bars", "by_size", "cells", "series"],
-        # Lower bound of the share that `stat = "share"` measures.
+        # Lower bound of the values whose share `stat = "share"` gives.
         "least": float,
         # If true, the x axis is logarithmic. (default: true of kind `by_size`, otherwise false)
         "log_x": bool,
         # If true, the y axis is logarithmic. (default: true of kind `ccdf`, otherwise false)
         "log_y": bool,
-        # Upper bound of the share that `stat = "share"` measures.
+        # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
         # The quantity. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
@@ -386,9 +386,9 @@ Plot = TypedDict(
         "stats": list[str],
         # Title of the plot. If left out, the quantity is the title.
         "title": str,
-        # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
+        # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
-        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or `tier = aggregation`.
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
         # 
         "x": str,
@@ -1402,9 +1402,9 @@ Search = TypedDict(
         "from": str,
         # The dotted key that is searched.
         "key": str,
-        # Lower bound of the share that `stat = "share"` measures.
+        # Lower bound of the values whose share `stat = "share"` gives.
         "least": float,
-        # Upper bound of the share that `stat = "share"` measures.
+        # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
         # The quantity. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
@@ -1424,11 +1424,11 @@ Search = TypedDict(
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # Distance between two neighbouring values. Required unless the range has whole numbers. (default: 1 for whole numbers)
         "step": float,
-        # End of the window of simulated time that is measured. Required if the quantity is a rate. (default: the end of the run)
+        # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
         # Unit that follows the number in the experiment.
         "unit": str,
-        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or `tier = aggregation`.
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
     },
     total=False,
@@ -1994,7 +1994,7 @@ class Compute(TypedDict, total=False):
     """Number of permutations of each share."""
 
     interval: str
-    """Time between two messages of the controller."""
+    """Time between two successive messages of the controller to a node."""
 
     intervals: list[str]
 
@@ -2008,13 +2008,13 @@ class Compute(TypedDict, total=False):
     """The links."""
 
     mean_gap: str
-    """Mean time between the starts of two flows."""
+    """Mean time between the starts of two successive flows."""
 
     nodes: int
     """Number of nodes whose computations are replayed. (default: `1`)"""
 
     packet: str
-    """Bytes of an announcement packet. (default: `"1500 B"`)"""
+    """Size of an announcement packet. (default: `"1500 B"`)"""
 
     patterns: list[ComputePatterns]
     """The traffic patterns."""

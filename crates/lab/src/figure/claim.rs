@@ -158,8 +158,8 @@ pub struct Outcome {
     /// Our number; `None` if there was nothing to measure, or if one of the claim's live runs was not faithful.
     /// Statistics are averaged over seeds before they are compared, so a ratio is a ratio of means.
     pub measured: Option<f64>,
-    /// The spread of the same number computed from each seed alone; `None` if the figure runs one seed, or if one of the
-    /// claim's live runs was not faithful.
+    /// The spread of the same number computed from each seed alone; `None` if the figure runs one seed, or if one of
+    /// the claim's live runs was not faithful.
     pub spread: Option<Spread>,
     /// The number of flows, ports or instants in the smallest sample of a run; `None` if runs give one number each.
     pub samples: Option<usize>,
@@ -179,8 +179,8 @@ pub struct Outcome {
     pub ours: bool,
     /// The part of the claim that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,
-    /// True if the claim holds. `None` if it was not measured: a live run was not faithful and the number is missing, or
-    /// the interval over seeds is too wide or missing.
+    /// True if the claim holds. `None` if it was not measured: the number is missing and a live run was not faithful,
+    /// or the interval over seeds is too wide or missing.
     pub ok: Option<bool>,
 }
 

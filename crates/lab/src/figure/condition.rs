@@ -9,8 +9,8 @@ use raddle_core::Bytes;
 pub(super) enum Where {
     /// Flows by size: `size < 100 KB`.
     Sizes(Sizes),
-    /// Switches by tier. The tier is the number of links to the nearest host: 1 for `tier = tor`, 2 for `tier =
-    /// aggregation`.
+    /// Switches by tier. The tier is the number of links to the nearest host: 1 for `tier = tor` and `tier = leaf`, 2
+    /// for `tier = aggregation`.
     Tier(u64),
     /// One flow, by its number: `flow = 4`.
     Flow(u64),
@@ -68,7 +68,7 @@ impl Where {
         }
     }
 
-    /// True if the condition selects the links between these nodes.
+    /// True if the condition selects the links from the first to the second of these nodes.
     pub(super) fn takes_link(self, ends: (u64, u64)) -> bool {
         let Self::Link(from, to) = self else { return false };
         from.is_none_or(|from| from == ends.0) && to.is_none_or(|to| to == ends.1)

@@ -1,5 +1,5 @@
-//! The ledger: the results of every claim, for each version of the sources, so that no result changes unnoticed
-//! (`papers/ledger.json`).
+//! The ledger (`papers/ledger.json`): the results of every claim, with a new entry whenever results change. So no result
+//! changes unnoticed.
 
 use super::claim::Outcome;
 use super::reproduce::{Reproduced, Scale};
@@ -16,7 +16,7 @@ const BUILTIN: &str = include_str!("../../../../papers/ledger.json");
 /// The version of the format. A ledger of any other version is refused.
 const SCHEMA: u32 = 1;
 
-/// Numbers whose difference is below this share of the larger number are equal. Writing a number in decimals and
+/// Numbers count as equal if their difference is at most this share of the larger absolute value. Writing a number in decimals and
 /// reading it again may cause such a difference.
 const SAME: f64 = 1e-12;
 
@@ -30,13 +30,14 @@ pub struct Ledger {
 /// The results of one reproduction of a figure.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq)]
 pub struct Entry {
-    /// Paper and figure: `r2c2/fig10`.
+    /// Name of the figure, with its paper: `r2c2/fig10`.
     pub figure: String,
-    /// `quick` or `full`.
+    /// Name of the scale: `quick` or `full`.
     pub scale: String,
     /// Digest of the figure's runs and computed numbers.
     pub digest: String,
-    /// The commit of Raddle's sources, as `git describe` names it; `None` outside a git repository.
+    /// The commit of the repository that contains the ledger, as `git describe` names it; `None` outside a git
+    /// repository.
     pub commit: Option<String>,
     /// Time that the figure took, in seconds.
     pub seconds: f64,
@@ -53,7 +54,7 @@ pub struct Judged {
     pub paper: Option<f64>,
     /// The measured number, if there is one.
     pub measured: Option<f64>,
-    /// Half the width of the 95% interval over seeds.
+    /// Half the width of the 95% interval over seeds; `None` if there is no interval.
     pub margin95: Option<f64>,
     /// The range in which the claim holds, both bounds included; `None` for a missing bound.
     pub accept: [Option<f64>; 2],
@@ -89,7 +90,8 @@ impl Entry {
     }
 
     /// The differences between these results and the newer results `now`, one sentence for each. Measured numbers and
-    /// digests are compared only if `repeats` is true, that is, if the figure's results are reproducible.
+    /// digests are compared only if `repeats` is true, that is, if the figure's results are reproducible. A number is
+    /// then compared if its claim has the same verdict as before, and the digest if nothing else differs.
     fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
         let name = &self.figure;
         let mut moved = Vec::new();
@@ -199,7 +201,8 @@ impl Ledger {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
     }
 
-    /// True if the latest results in the ledger at this scale have the same verdict for a claim: `r2c2/fig10/tcp-p99`.
+    /// True if the latest results in the ledger at this scale have this verdict for the claim, which has a name such as
+    /// `r2c2/fig10/tcp-p99`.
     pub(super) fn knows(&self, claim: &str, verdict: &str, scale: Scale) -> bool {
         let Some((figure, id)) = claim.rsplit_once('/') else { return false };
         let entry = self.last(figure, scale.name());

@@ -92,7 +92,7 @@ struct Figure {
     title: String,
     /// Share of arrivals, counted from the first, that measures leave out.
     warm_up: f64,
-    /// Number of repetitions of each run, with the experiment's seed and the numbers after it. Every statistic is
+    /// Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Every statistic is
     /// computed for each run and then averaged.
     seeds: u64,
     /// True if the figure is reproduced only if the user names it, not with its paper. Such a figure needs a privilege

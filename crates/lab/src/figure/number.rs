@@ -92,7 +92,7 @@ impl Take {
     }
 }
 
-/// The least number. The result is NaN if any number is NaN, such as 0 / 0, since an order is then undefined.
+/// The least number; infinity if there is none. The result is NaN if any number is NaN, such as 0 / 0, since an order is then undefined.
 fn least(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(f64::INFINITY, |least, next| if next < least || next.is_nan() { next } else { least })
 }
@@ -117,8 +117,8 @@ keys! {
         MEAN_OVER: Any = Key::new("mean_over").example("{ load = [\"0.4\", \"0.6\"] }");
         /// Lists of labels: the points of other sweeps at which the contrast is computed.
         OVER: Any = Key::new("over").example("{ load = [\"0.4\", \"0.6\"] }");
-        /// Labels. The number at a point is the absolute difference between the contrast there and the contrast at
-        /// these labels.
+        /// Labels. The number at a point is the absolute difference between the contrast at this point and the contrast
+        /// at these labels.
         DIFFERENCE_TO: Any = Key::new("difference_to").example("{ load = \"0.4\" }");
         /// The rule that turns the contrasts at several points into one number.
         TAKE: Take = Key::new("take").or("\"least\"");
@@ -196,7 +196,8 @@ impl Number {
         Ok(Self { measure, contrast, mean_over, stops, difference_to, take })
     }
 
-    /// The range in which an order or a trend holds; `None` for other numbers, whose claims must state a range.
+    /// The range in which a trend holds, or an order or a lead at all points; `None` for other numbers, whose claims must
+    /// state a range.
     pub(super) fn natural_range(&self) -> Option<(f64, f64)> {
         match (self.contrast.kind, self.take) {
             (_, Take::Rise | Take::Fall) => Some((0.0, f64::INFINITY)),
@@ -243,7 +244,7 @@ impl Number {
         Some(self.contrast.of(&numbers))
     }
 
-    /// The runs from which the number is computed.
+    /// The runs from which the number is computed, without the runs with which the measure compares them.
     pub(super) fn runs<'a>(&self, runs: &'a [Run]) -> impl Iterator<Item = &'a Run> {
         let points: Vec<_> = self.points().collect();
         runs.iter().filter(move |run| points.iter().any(|point| run.is_at(point)))

@@ -7,7 +7,7 @@ use crate::run::records::{FlowRow, Interval, Records};
 use raddle_core::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The quantity that is measured.
+/// A quantity of the data that hosts receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
     /// Bytes of all packets that arrive.
@@ -35,7 +35,7 @@ impl Received {
 pub(super) struct Window {
     from_ps: u64,
     to_ps: u64,
-    /// If set, rates are shares of this rate, in Gbps; otherwise they are in Gbps.
+    /// The rate, in Gbps, of which measured rates are given as shares. If `None`, measured rates are in Gbps.
     share_of: Option<f64>,
 }
 
@@ -88,7 +88,7 @@ impl Window {
         bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
     }
 
-    /// The measured value of each flow, by flow number.
+    /// The number and the measured value of each flow. Flows for which the records do not have the quantity are left out.
     pub(super) fn of_flows<'a>(
         &self,
         received: Received,
@@ -121,7 +121,8 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// For each interval: its start in picoseconds, and the quantity `received` of all `flows` together.
+    /// For each interval: its start in picoseconds, and the quantity `received` of all `flows` together. A rate is in the
+    /// unit of [`Self::rate`], and any other quantity in the unit of [`amount`].
     pub(super) fn series<'a>(
         &self,
         received: Received,
@@ -161,7 +162,7 @@ impl Window {
     }
 }
 
-/// The amount of `received` of a flow in an interval: bytes, packets, port changes, or picoseconds of delay changes.
+/// The amount of `received` of a flow in an interval: bytes, late packets, port changes, or picoseconds of delay changes.
 fn amount(received: Received, interval: &Interval) -> u64 {
     match received {
         Received::Throughput => interval.bytes,

@@ -19,7 +19,7 @@ fn declaration(key: &'static dyn Declared) -> *const () {
     std::ptr::from_ref(key).cast()
 }
 
-/// Adds the keys of a table in an example, and of all tables within it.
+/// Adds the declarations of the keys of a table in an example, and of all tables within it, to `shown`.
 fn collect(table: &toml::Table, keys: &'static Keys, shown: &mut HashSet<*const ()>) {
     for (name, value) in table {
         let Some(key) = keys.find(name) else { continue };

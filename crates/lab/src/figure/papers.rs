@@ -19,11 +19,11 @@ pub(super) struct File {
     pub(super) text: Cow<'static, str>,
 }
 
-/// The folder for the results of figures in the user's own files.
+/// The name that figures in the user's own files have in place of a paper, and the folder for their results.
 const OWN: &str = "own";
 
 impl File {
-    /// True if the figure is in a file of the user. Paths in the figure are relative to that file.
+    /// True if the figure is in a file of the user. Paths in the figure are relative to the folder of that file.
     pub(super) fn is_own(&self) -> bool {
         self.paper == OWN
     }
@@ -60,8 +60,8 @@ pub(super) fn file(name: &str) -> Option<File> {
     files().find(|file| file.name() == name)
 }
 
-/// The figures that the selectors name, each once. A selector is a figure, a paper, or a file that ends in `.toml`.
-/// Without selectors, all embedded figures are returned.
+/// The figures that the selectors name. A selector is a figure, a paper, or a file that ends in `.toml`. An embedded
+/// figure is returned once, even if several selectors name it. Without selectors, all embedded figures are returned.
 pub(super) fn select(selectors: &[String]) -> Result<Vec<File>, Error> {
     if selectors.is_empty() {
         return Ok(files().collect());

@@ -35,7 +35,7 @@ struct Curve {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// The distribution functions of a measure over flows, with the flows of all seeds together.
+    /// The distribution functions of a measure over flows or samples, with those of all seeds together.
     Cdf,
     /// The complements of the distribution functions, which show the tails.
     Ccdf,
@@ -168,8 +168,8 @@ impl Plot {
         Ok(plot)
     }
 
-    /// Returns an error if the curves of the plot at `item` would belong to no sweep, or would mix runs with different
-    /// labels of a sweep. `sweeps` are the sweeps of the runs.
+    /// Returns an error if `by`, the sweep of the curves, is not one of `sweeps`, the sweeps of the runs. No sweep of
+    /// that name is needed if the plot at `item` leaves `by` out, and no other sweep could be chosen for the curves.
     pub(super) fn check_curves(&self, item: &Item, sweeps: &BTreeSet<String>) -> Result<(), Problem> {
         let is_stop = |sweep: &str| match &self.kind {
             Kind::Along { sweep: x, .. } | Kind::Cells { sweep: x } => x == sweep,
@@ -354,7 +354,7 @@ impl Plot {
         self.plane(runs, (sweep.to_owned(), y_label), ticks, mark, series)
     }
 
-    /// The title of the plot; the quantity with its unit if the plot has no title.
+    /// The title of the plot; the label of the measure's axis if the plot has no title.
     fn title(&self) -> String {
         self.title.clone().unwrap_or_else(|| self.measure.label())
     }
@@ -400,7 +400,7 @@ impl Plot {
     }
 }
 
-/// A curve over simulated time in milliseconds, averaged over seeds.
+/// A curve over simulated time in milliseconds, averaged over seeds. Values that a run has for the same time are summed.
 fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
     let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
     let mut seeds = 0;

@@ -30,8 +30,8 @@ pub(super) fn load(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
 }
 
 /// Bytes of flow events on links, divided by the bytes of data on links. Headers of data do not count. There is one run
-/// for each fabric and each share of data bytes in small flows. Data takes shortest paths, or the routes of the fabric's
-/// `protocol`.
+/// for each fabric and each share of data bytes in small flows. Data takes shortest paths, or the routes of the
+/// fabric's `protocol`.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let (small, large) = (section.read(&SMALL)?.0 as f64, section.read(&LARGE)?.0 as f64);
     let shares = section.read(&SHARES)?;

@@ -57,7 +57,8 @@ mod tests {
     use super::*;
     use crate::experiment::Document;
 
-    /// Measures a figure of a small rack. `section` is added to `[compute]`.
+    /// Computes a figure whose experiment is a small rack with the transport `scheme`. `section` is added to
+    /// `[compute]`.
     fn measured(scheme: &str, section: &str) -> Result<Vec<Run>, Problem> {
         let text = format!(
             r#"

@@ -1,8 +1,8 @@
 //! `[compute] kind = "routes"`: lengths and costs of the routes that protocols take, on each topology that supports the
 //! protocol.
 //!
-//! Quantities: `longest`, the hops of the longest route; `mean`, the mean hops of a packet over ordered pairs of nodes;
-//! `weights`, the memory in bytes of the link weights of one node's flows to all others (R2C2 §4.2), as the rate
+//! Quantities: `longest`, the hops of the longest route; `mean`, the mean hops of a packet over ordered pairs of hosts;
+//! `weights`, the memory in bytes of the link weights of one host's flows to all others (R2C2 §4.2), as the rate
 //! computations of routing selection store them.
 
 use super::keys::FABRICS;
@@ -14,7 +14,7 @@ use raddle_core::NodeId;
 use raddle_topology::Shape;
 use raddle_topology::routing::{Protocol, Routing};
 
-/// Computes every quantity of every protocol on every topology.
+/// Computes every quantity of every protocol on every topology that supports the protocol.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
     let fabrics = fabrics(section, context)?;
     let schemes = schemes(section)?;

@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 const RANDOM: &str = "Random";
 const ADAPTIVE: &str = "Adaptive";
 
-/// Random permutations of a share of the nodes. There are several instances for each share.
+/// Random permutations of a share of the nodes. There are `instances` permutations for each share in `fractions`.
 struct Permutations<'a> {
     routing: &'a Routing,
     usable: Vec<f64>,
@@ -30,8 +30,8 @@ struct Permutations<'a> {
 
 /// Runs the comparison. A sum of rates is in units of a link's rate, and averaged over instances. Its labels are the
 /// scheme and the share of nodes, in the sweeps `scheme` and `L`. The sweep `over` gives the sum under `Adaptive`
-/// divided by the sum under another scheme, for each `L`. The sweep `least over` gives the smallest such ratio among
-/// the instances.
+/// divided by the sum under another scheme, for each `L`. The sweep `least over` gives the smallest such ratio of a
+/// single instance, among the instances of all shares.
 pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
@@ -89,8 +89,8 @@ fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> 
 }
 
 impl Permutations<'_> {
-    /// For each fraction and instance, the sum of rates under each scheme. The list is sorted by fraction and instance,
-    /// whatever the number of threads.
+    /// For each fraction and instance, the sum of rates under each scheme. The list has all instances of the first
+    /// fraction, then those of the second, and so on, whatever the number of threads.
     #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn sums(&self, threads: usize) -> Result<Vec<Vec<f64>>, String> {
         let count = self.fractions.len() * self.instances as usize;
@@ -118,8 +118,8 @@ impl Permutations<'_> {
     /// The sums of rates under each protocol alone, under a random assignment, and under the assignment that the search
     /// finds.
     fn instance(&self, share: usize, number: u64) -> Result<Vec<f64>, String> {
-        // The random stream depends on the seed, the fraction and the instance's number, but not on the number of
-        // instances. With more instances, the first instances stay the same.
+        // The random stream depends on the seed, the fraction's place in the list and the instance's number, but not on
+        // the number of instances. With more instances, the first instances stay the same.
         let mut stream = Stream::new(self.seed, (share as u64) << 32 | number, "figure/permutation");
         let pattern = Pairs::Permutation { fraction: self.fractions[share], times: 1 };
         let pairs = pattern.each(self.routing.topology(), &mut stream);

@@ -32,7 +32,7 @@ enum Comparison {
 impl Comparison {
     fn of(self, value: f64, base: f64) -> f64 {
         let difference = (value - base).abs();
-        // Two values of 0 are equal.
+        // Equal values come first, because two values of 0 would give 0 / 0.
         match self {
             Self::Ratio => {
                 if difference == 0.0 {
@@ -97,20 +97,21 @@ keys! {
         STAT: Name = Key::new("stat").or("\"mean\"").example("\"p99\"").registered("statistic", |_| {
             Stat::names().map(|(name, _)| (name.to_owned(), "")).collect()
         });
-        /// Lower bound of the share that `stat = "share"` measures.
+        /// Lower bound of the values whose share `stat = "share"` gives.
         LEAST: f64 = Key::new("least").example("0.5");
-        /// Upper bound of the share that `stat = "share"` measures.
+        /// Upper bound of the values whose share `stat = "share"` gives.
         MOST: f64 = Key::new("most").example("2.0");
         /// The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`,
-        /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor` or
-        /// `tier = aggregation`.
+        /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`,
+        /// `tier = leaf` or `tier = aggregation`.
         WHERE: String = Key::new("where").example("\"size < 100 KB\"");
         /// The statistic is divided by the same statistic of the flows or links that this condition selects in the same
         /// run.
         RELATIVE_WHERE: String = Key::new("relative_where").example("\"size < 100 KB\"");
         /// Start of the window of simulated time that is measured.
         FROM: Duration = Key::new("from").computed("the start of the run").example("\"2 ms\"");
-        /// End of the window of simulated time that is measured. Required if the quantity is a rate.
+        /// End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of
+        /// kind `series`.
         TO: Duration = Key::new("to").computed("the end of the run").example("\"12 ms\"");
         /// Rates are given as shares of this rate.
         SHARE_OF: Rate = Key::new("share_of").above_zero();
@@ -181,7 +182,7 @@ impl Measure {
         self.against.iter().chain(&self.beyond).chain(&self.relative).chain(&self.distance_to)
     }
 
-    /// True if the statistic is divided by the statistic of the run with this label of `sweep`.
+    /// True if the statistic is divided by the statistic of the run that differs only in having this label of `sweep`.
     pub(super) fn is_base(&self, sweep: &str, label: &str) -> bool {
         matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
     }
@@ -248,7 +249,7 @@ impl Measure {
         self.of.words().0
     }
 
-    /// The quantity with its unit, for the label of an axis.
+    /// The label of an axis: the quantity with its unit, or with the run to which it is relative.
     pub(super) fn label(&self) -> String {
         let (what, unit) = self.of.words();
         if !self.against.is_empty() {
@@ -274,7 +275,7 @@ impl Measure {
         sample
     }
 
-    /// The size and the measured value of each flow.
+    /// The size in bytes and the measured value of each flow.
     pub(super) fn by_size(&self, run: &Run, runs: &[Run]) -> Vec<(f64, f64)> {
         let Data::Records(records) = &run.data else { return Vec::new() };
         let sized = |(id, value)| {
@@ -284,8 +285,8 @@ impl Measure {
         self.compared(run, runs).into_iter().filter_map(sized).collect()
     }
 
-    /// The measured value of each flow or link of a run, with the number of the flow or link. With `against`, the value
-    /// is compared with the value in the other run.
+    /// The values that [`Self::values`] returns. With `against`, each value is compared with the value in the other run.
+    /// Flows and links that have no value in the other run are then left out.
     fn compared(&self, run: &Run, runs: &[Run]) -> Vec<(u64, f64)> {
         let values = self.values(run);
         if self.against.is_empty() {
@@ -306,15 +307,15 @@ impl Measure {
         records.flows.iter().filter(move |flow| wanted.is_none_or(|wanted| wanted.takes_flow(flow)))
     }
 
-    /// The value of each link that the condition selects, by the link's number.
+    /// The number and the value of each link that the condition selects. Links without a value are left out.
     fn links(&self, records: &Records, value: fn(&LinkRow) -> Option<f64>) -> Vec<(u64, f64)> {
         let is_wanted = |link: &LinkRow| self.wanted.is_none_or(|wanted| wanted.takes_link(link.ends));
         let links = (0..).zip(&records.links).filter(|(_, link)| is_wanted(link));
         links.filter_map(|(id, link)| Some((id, value(link)?))).collect()
     }
 
-    /// The measure over simulated time, of all flows together or of each port: pairs of a time in picoseconds and a
-    /// value. Empty for other measures.
+    /// The measure over simulated time: pairs of a time in picoseconds and a value. Queue lengths have a pair for each
+    /// port, other measures have a pair for all flows or ports together. Empty if the measure does not vary over time.
     pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
         let Data::Records(records) = &run.data else { return Vec::new() };
         match self.of {
@@ -328,7 +329,8 @@ impl Measure {
         }
     }
 
-    /// The measured value of each flow or link of a run, with the number of the flow or link.
+    /// The number and the measured value of each flow or link of a run. Values that belong to neither are numbered from 0,
+    /// or by the source of the flows.
     fn values(&self, run: &Run) -> Vec<(u64, f64)> {
         let records = match &run.data {
             Data::Number(number) => return vec![(0, *number)],
@@ -372,7 +374,7 @@ impl Measure {
     }
 
     /// The statistic of the [`replicas`] with these labels: computed for each seed, and then averaged over `seeds`.
-    /// `None` if nothing was measured.
+    /// `None` if nothing was measured, or if a makespan is missing in one of the runs.
     pub(crate) fn number(&self, runs: &[Run], labels: &[(String, String)], seeds: Seeds<'_>) -> Option<f64> {
         let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
         let numbers = wanted.map(|run| self.of_run(run, runs));
@@ -384,7 +386,8 @@ impl Measure {
         stats::mean(&numbers)
     }
 
-    /// The measure of `run`, which is one of the figure's `runs`; `None` if nothing was measured.
+    /// The measure of `run`, which is one of the figure's `runs`; `None` if nothing was measured in this run or in a run
+    /// with which it is compared.
     fn of_run(&self, run: &Run, runs: &[Run]) -> Option<f64> {
         let number = self.statistic(run, runs)?;
         let of_base = |labels: &Labels| self.statistic(base(labels, run, runs)?, runs);
@@ -422,6 +425,7 @@ impl Measure {
 }
 
 /// The run with which `run` is compared: the run with these labels, and with the labels of `run` for all other sweeps.
+/// `None` if there is no such run, or if it is a live run that was not faithful.
 fn base<'a>(labels: &[(String, String)], run: &Run, runs: &'a [Run]) -> Option<&'a Run> {
     let replaced = |sweep: &String| labels.iter().any(|(other, _)| other == sweep);
     let kept: Labels = run.labels.iter().filter(|(sweep, _)| !replaced(sweep)).cloned().collect();
@@ -507,7 +511,7 @@ mod tests {
         assert_eq!(sample(Of::Paused, None), [0.0, 0.5], "of links with flow control");
     }
 
-    /// A run of scheme A whose flows have these completion times; `None` for a flow that never finished.
+    /// A run of scheme A whose flows have these completion times, in microseconds; `None` for a flow that never finished.
     fn took(seed: &str, fcts: &[Option<f64>]) -> Run {
         let flow = |(id, &fct_us): (u64, &Option<f64>)| FlowRow { fct_us, ..flow(id) };
         let records = Records { flows: (0..).zip(fcts).map(flow).collect(), ..Records::default() };

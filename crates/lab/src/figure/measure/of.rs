@@ -2,7 +2,7 @@
 
 use crate::figure::over_time::Received;
 
-/// The quantity that is measured of each flow or link.
+/// A quantity that can be measured. It has a value for each flow or each link, unless its comment says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::figure) enum Of {
     Fct,
@@ -11,13 +11,13 @@ pub(in crate::figure) enum Of {
     /// 1 for a flow that was complete by its deadline, 0 for a flow that was not. Flows without a deadline have no
     /// value.
     Met,
-    /// FCT divided by the FCT of the flow alone in the network: the papers' normalised FCT.
+    /// FCT divided by the FCT of the flow alone in the network: the papers' normalized FCT.
     Slowdown,
     /// 1 for each flow that never finished. Most other quantities of flows leave out such flows, see
     /// [`Of::is_of_finished_flows`].
     Unfinished,
     Goodput,
-    /// Mean rate of a flow, for flows to which a rate was assigned.
+    /// Mean rate assigned to a flow. Flows without an assigned rate have no value.
     AssignedRate,
     ReorderPeak,
     PeakQueue,
@@ -33,7 +33,7 @@ pub(in crate::figure) enum Of {
     ActiveFlowsOfSource,
     /// Imbalance of a switch's uplinks in an interval: (most - least) / mean of the bytes that they send.
     Imbalance,
-    /// Data that hosts receive, in a window.
+    /// A quantity of the data that hosts receive from each flow, in a window.
     Received(Received),
     /// Throughput of all flows together, one value for each interval of the record.
     ThroughputOfInterval,
@@ -41,7 +41,7 @@ pub(in crate::figure) enum Of {
     QueueLength,
     /// Number of ports at which data waits, one value for each time of a sample.
     PortsInUse,
-    /// Time at which the last rank of a program ended. Programs that did not end have no value.
+    /// Time at which a program's last rank to end ended, in milliseconds. Programs that did not end have no value.
     Makespan,
     Value,
 }

@@ -67,7 +67,7 @@ impl Stat {
         Ok(Self::Share { least: given.unwrap_or(least), most: other.unwrap_or(most) })
     }
 
-    /// The statistic of a sorted sample; `None` if the sample is empty.
+    /// The statistic of a sorted sample; `None` if the sample is empty, except for the count, which is then 0.
     pub(in crate::figure) fn of(self, sample: &[f64]) -> Option<f64> {
         match self {
             Self::Mean => stats::mean(sample),
@@ -86,7 +86,8 @@ impl Stat {
         }
     }
 
-    /// Reads the list of statistics at `key`, each with its name; an empty list if the key is missing.
+    /// Reads the list of statistics at `key`, each with its name; an empty list if the key is missing. The statistic
+    /// `share` is not accepted.
     pub(in crate::figure) fn list(
         section: &mut Section<'_>,
         key: &dyn Declared,
