@@ -1,5 +1,5 @@
-//! The ledger (`papers/ledger.json`): the results of every claim, with a new entry whenever results change. So no result
-//! changes unnoticed.
+//! The ledger (`papers/ledger.json`): the results of every claim, with a new entry whenever results change. So no
+//! result changes unnoticed.
 
 use super::claim::Outcome;
 use super::reproduce::{Reproduced, Scale};
@@ -16,8 +16,8 @@ const BUILTIN: &str = include_str!("../../../../papers/ledger.json");
 /// The version of the format. A ledger of any other version is refused.
 const SCHEMA: u32 = 1;
 
-/// Numbers count as equal if their difference is at most this share of the larger absolute value. Writing a number in decimals and
-/// reading it again may cause such a difference.
+/// Numbers count as equal if their difference is at most this share of the larger absolute value. Writing a number in
+/// decimals and reading it again may cause such a difference.
 const SAME: f64 = 1e-12;
 
 /// Results of figures. Entries for the same figure and scale are in the order in which they were made.

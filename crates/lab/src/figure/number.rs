@@ -92,7 +92,8 @@ impl Take {
     }
 }
 
-/// The least number; infinity if there is none. The result is NaN if any number is NaN, such as 0 / 0, since an order is then undefined.
+/// The least number; infinity if there is none. The result is NaN if any number is NaN, such as 0 / 0, since an order
+/// is then undefined.
 fn least(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.fold(f64::INFINITY, |least, next| if next < least || next.is_nan() { next } else { least })
 }
@@ -196,8 +197,8 @@ impl Number {
         Ok(Self { measure, contrast, mean_over, stops, difference_to, take })
     }
 
-    /// The range in which a trend holds, or an order or a lead at all points; `None` for other numbers, whose claims must
-    /// state a range.
+    /// The range in which a trend holds, or an order or a lead at all points; `None` for other numbers, whose claims
+    /// must state a range.
     pub(super) fn natural_range(&self) -> Option<(f64, f64)> {
         match (self.contrast.kind, self.take) {
             (_, Take::Rise | Take::Fall) => Some((0.0, f64::INFINITY)),

@@ -88,7 +88,8 @@ impl Window {
         bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
     }
 
-    /// The number and the measured value of each flow. Flows for which the records do not have the quantity are left out.
+    /// The number and the measured value of each flow. Flows for which the records do not have the quantity are left
+    /// out.
     pub(super) fn of_flows<'a>(
         &self,
         received: Received,
@@ -121,8 +122,8 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// For each interval: its start in picoseconds, and the quantity `received` of all `flows` together. A rate is in the
-    /// unit of [`Self::rate`], and any other quantity in the unit of [`amount`].
+    /// For each interval: its start in picoseconds, and the quantity `received` of all `flows` together. A rate is in
+    /// the unit of [`Self::rate`], and any other quantity in the unit of [`amount`].
     pub(super) fn series<'a>(
         &self,
         received: Received,
@@ -162,7 +163,8 @@ impl Window {
     }
 }
 
-/// The amount of `received` of a flow in an interval: bytes, late packets, port changes, or picoseconds of delay changes.
+/// The amount of `received` of a flow in an interval: bytes, late packets, port changes, or picoseconds of delay
+/// changes.
 fn amount(received: Received, interval: &Interval) -> u64 {
     match received {
         Received::Throughput => interval.bytes,

@@ -400,7 +400,8 @@ impl Plot {
     }
 }
 
-/// A curve over simulated time in milliseconds, averaged over seeds. Values that a run has for the same time are summed.
+/// A curve over simulated time in milliseconds, averaged over seeds. Values that a run has for the same time are
+/// summed.
 fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
     let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
     let mut seeds = 0;

@@ -112,7 +112,7 @@ pub struct Spread {
     pub seeds: usize,
 }
 
-/// The spread of `value` over the seeds of `runs`; `None` if the runs have no seeds.
+/// The spread of `value` over the seeds of `runs`; `None` if the runs have no seeds, or no seed gives a number.
 pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<Spread> {
     let of_one = |seed: String| Some((value(Seeds::One(&seed))?, seed));
     let (numbers, seeds): (Vec<f64>, Vec<String>) =
@@ -122,9 +122,9 @@ pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> 
     Some(Spread { least, most, margin: margin(&seeds, value), seeds: seeds.len() })
 }
 
-/// Half the width of the 95% confidence interval of `value`, by the jackknife: each seed in turn is left out. For a mean,
-/// this is the usual interval. For a ratio of means, the usual interval over the ratios of single seeds would be wrong: a
-/// seed with a denominator near 0 would outweigh all others.
+/// Half the width of the 95% confidence interval of `value`, by the jackknife: each seed in turn is left out. For a
+/// mean, this is the usual interval. For a ratio of means, the usual interval over the ratios of single seeds would be
+/// wrong: a seed with a denominator near 0 would outweigh all others.
 fn margin(seeds: &[String], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<f64> {
     let (count, whole) = (seeds.len() as f64, value(Seeds::All)?);
     let share = |seed: &String| Some(count * whole - (count - 1.0) * value(Seeds::AllBut(seed))?);

@@ -1,6 +1,6 @@
 //! Classes of flows by size, with the limits that the papers use.
 
-/// Number of bins in plots against flow size. Each bin has a twentieth of the flows.
+/// Number of bins in plots against flow size. Each bin has about a twentieth of the flows.
 pub(crate) const SIZE_BINS: usize = 20;
 
 /// A class of flows by size.

@@ -61,7 +61,8 @@ pub enum Kind {
     Cost,
 }
 
-/// The verdict on a statement. A statement holds only if all of it was judged at full scale and all judgements hold.
+/// The verdict on a statement at a scale. A statement holds only if all of it was judged at this scale and all of its
+/// claims hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The statement holds.
@@ -74,7 +75,7 @@ pub enum Verdict {
     Fails,
     /// A part does not hold, and an experiment shows the reason.
     Deviates,
-    /// A part was not measured at full scale.
+    /// A part was not measured at this scale.
     NotMeasured,
     /// No claim judges the statement.
     NoClaim,
@@ -152,7 +153,7 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
 /// A statement with its verdict, for lists.
 #[derive(Debug, Clone, Serialize)]
 pub struct Listed {
-    /// Paper and statement: `r2c2/5.2-short-p99`.
+    /// Name of the statement, with its paper: `r2c2/5.2-short-p99`.
     pub statement: String,
     /// Figure or table of the paper.
     pub figure: Option<String>,
@@ -166,7 +167,7 @@ pub struct Listed {
     pub verdict: &'static str,
 }
 
-/// All statements with their verdicts.
+/// All statements with their verdicts at full scale.
 ///
 /// # Errors
 /// If an inventory or the ledger is malformed.

@@ -110,8 +110,8 @@ keys! {
         RELATIVE_WHERE: String = Key::new("relative_where").example("\"size < 100 KB\"");
         /// Start of the window of simulated time that is measured.
         FROM: Duration = Key::new("from").computed("the start of the run").example("\"2 ms\"");
-        /// End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of
-        /// kind `series`.
+        /// End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot
+        /// of kind `series`.
         TO: Duration = Key::new("to").computed("the end of the run").example("\"12 ms\"");
         /// Rates are given as shares of this rate.
         SHARE_OF: Rate = Key::new("share_of").above_zero();
@@ -131,8 +131,8 @@ keys! {
 }
 
 impl Measure {
-    /// Reads the keys `of`, `stat`, `least`, `most`, `where`, `from`, `to`, `share_of`, `against` or `ratio_to`, `beyond`,
-    /// `relative`, `distance_to` and `relative_where` of a section.
+    /// Reads the keys `of`, `stat`, `least`, `most`, `where`, `from`, `to`, `share_of`, `against` or `ratio_to`,
+    /// `beyond`, `relative`, `distance_to` and `relative_where` of a section.
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choose(&OF, &Of::NAMES)?;
         let stat = Stat::read(section)?;
@@ -285,8 +285,8 @@ impl Measure {
         self.compared(run, runs).into_iter().filter_map(sized).collect()
     }
 
-    /// The values that [`Self::values`] returns. With `against`, each value is compared with the value in the other run.
-    /// Flows and links that have no value in the other run are then left out.
+    /// The values that [`Self::values`] returns. With `against`, each value is compared with the value in the other
+    /// run. Flows and links that have no value in the other run are then left out.
     fn compared(&self, run: &Run, runs: &[Run]) -> Vec<(u64, f64)> {
         let values = self.values(run);
         if self.against.is_empty() {
@@ -329,8 +329,8 @@ impl Measure {
         }
     }
 
-    /// The number and the measured value of each flow or link of a run. Values that belong to neither are numbered from 0,
-    /// or by the source of the flows.
+    /// The number and the measured value of each flow or link of a run. Values that belong to neither are numbered from
+    /// 0, or by the source of the flows.
     fn values(&self, run: &Run) -> Vec<(u64, f64)> {
         let records = match &run.data {
             Data::Number(number) => return vec![(0, *number)],
@@ -386,8 +386,8 @@ impl Measure {
         stats::mean(&numbers)
     }
 
-    /// The measure of `run`, which is one of the figure's `runs`; `None` if nothing was measured in this run or in a run
-    /// with which it is compared.
+    /// The measure of `run`, which is one of the figure's `runs`; `None` if nothing was measured in this run or in a
+    /// run with which it is compared.
     fn of_run(&self, run: &Run, runs: &[Run]) -> Option<f64> {
         let number = self.statistic(run, runs)?;
         let of_base = |labels: &Labels| self.statistic(base(labels, run, runs)?, runs);
@@ -511,7 +511,8 @@ mod tests {
         assert_eq!(sample(Of::Paused, None), [0.0, 0.5], "of links with flow control");
     }
 
-    /// A run of scheme A whose flows have these completion times, in microseconds; `None` for a flow that never finished.
+    /// A run of scheme A whose flows have these completion times, in microseconds; `None` for a flow that never
+    /// finished.
     fn took(seed: &str, fcts: &[Option<f64>]) -> Run {
         let flow = |(id, &fct_us): (u64, &Option<f64>)| FlowRow { fct_us, ..flow(id) };
         let records = Records { flows: (0..).zip(fcts).map(flow).collect(), ..Records::default() };

@@ -77,7 +77,8 @@ impl Kept {
     }
 }
 
-/// The folders in `folder`, sorted by name, without hidden folders. Empty if `folder` does not exist or is not a folder.
+/// The folders in `folder`, sorted by name, without hidden folders. Empty if `folder` does not exist or is not a
+/// folder.
 fn folders(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = match fs::read_dir(folder) {
         Err(why) if [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory].contains(&why.kind()) => {

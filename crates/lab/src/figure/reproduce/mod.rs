@@ -34,7 +34,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// `quick` or `full`.
+    /// The name of the scale: `quick` or `full`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -85,15 +85,16 @@ impl Options {
 pub trait Watch: Sync {
     /// Other processes begin runs of several figures. `runs` are the names of the runs, with their figures.
     fn begin_elsewhere(&self, runs: &[String]);
-    /// A figure begins. `runs` are the names of its runs.
+    /// The runs of a figure begin. `runs` are the names of the runs that are not yet finished.
     fn begin(&self, figure: &str, runs: &[String]);
-    /// A run has progressed.
+    /// A run has progressed. `run` is its place among the runs that began together.
     fn progress(&self, run: usize, progress: &RunState);
-    /// A run has ended.
+    /// A run has ended. `_run` is its place among the runs that began together.
     fn ended(&self, _run: usize) {}
     /// The runs that began together have ended.
     fn end(&self);
-    /// The figure was interrupted. Its finished runs are in this folder, from which the next reproduction resumes.
+    /// A reproduction was interrupted, or a run failed. The finished runs are in this folder, from which the next
+    /// reproduction resumes.
     fn kept(&self, folder: &Path);
     /// A directory was renamed because it holds something other than a figure's results.
     fn renamed(&self, from: &Path, to: &Path);
@@ -108,7 +109,7 @@ pub trait Watch: Sync {
     fn warned(&self, _run: &str, _warnings: &[Warning]) {}
 }
 
-/// Tells a user where the finished runs of an interrupted figure are ([`Watch::kept`]).
+/// The message that tells a user where the finished runs of an interrupted reproduction are ([`Watch::kept`]).
 #[must_use]
 pub fn told_kept(folder: &Path) -> String {
     format!("finished runs are kept in {}; repeat the command to continue", folder.display())
@@ -134,13 +135,13 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// Every claim, in the order of the figures.
+    /// The outcome of every claim, in the order of the figures.
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.figures.iter().flat_map(|figure| &figure.outcomes)
     }
 
-    /// True if the results are as expected. If they were compared with the ledger: no result has changed. Otherwise: no
-    /// claim fails without a known deviation.
+    /// True if the results are as expected. If they were compared with the ledger: no result of a
+    /// figure whose results are reproducible has changed. Otherwise: no claim fails without a known deviation.
     #[must_use]
     pub fn is_expected(&self) -> bool {
         match &self.moved {
@@ -153,7 +154,7 @@ impl Reproduction {
 /// The results of one figure.
 #[derive(Debug, Clone)]
 pub struct Reproduced {
-    /// Paper and figure: `r2c2/fig10`.
+    /// Name of the figure, with its paper: `r2c2/fig10`.
     pub name: String,
     /// The figure's title.
     pub title: String,
@@ -165,15 +166,15 @@ pub struct Reproduced {
     pub digest: u128,
     /// True if another reproduction gives the same results: no part of the figure runs live or measures time.
     pub repeats: bool,
-    /// Time that the reproduction took on this machine, in seconds. It includes the time that shared runs took when they
-    /// ran.
+    /// Time that the reproduction took on this machine, in seconds. It includes the time that shared runs took when
+    /// they ran.
     pub seconds: f64,
 }
 
 /// The unfinished flows of a run, without flows of the warm-up. Most measures of flows leave out unfinished flows.
 #[derive(Debug, Clone)]
 pub struct Unfinished {
-    /// Paper and figure, followed by the run's labels.
+    /// Name of the figure, followed by the run's labels.
     pub run: String,
     /// Number of unfinished flows, by class of size.
     pub flows: Vec<(&'static str, usize)>,
@@ -188,9 +189,9 @@ impl Unfinished {
     }
 }
 
-/// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete. If `stop` is set, the
-/// result has the figures that were complete. With `elsewhere`, other processes do the runs of all figures first; searches,
-/// computations and live runs stay in this process.
+/// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete. If `stop` is set,
+/// the result has the figures that were complete. With `elsewhere`, other processes do the runs of all figures first;
+/// searches, computations and live runs stay in this process.
 ///
 /// # Errors
 /// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
@@ -257,7 +258,7 @@ fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     Ok((files, left_out))
 }
 
-/// The inputs of a figure: the scale, and the figure's file without plots and claims. Plots, their look, and claims are
+/// The inputs of a figure: the scale, and the figure's file without plots, their look, and claims. These are
 /// always computed anew from the records of runs.
 fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     document(file, options)?;
@@ -302,7 +303,7 @@ struct Session<'a> {
 
 /// The figure that is being reproduced.
 struct Current<'a> {
-    /// The names of the paper and of the figure, such as `r2c2/fig10`.
+    /// Name of the figure, with its paper: `r2c2/fig10`.
     name: String,
     document: &'a Document,
     figure: &'a Figure,
@@ -313,7 +314,8 @@ struct Current<'a> {
 }
 
 impl Session<'_> {
-    /// Has other processes do the missing runs of all figures, each run once. The runs go into the folders of unfinished
+    /// Has other processes do the missing runs of all figures, each run once. Searches, computations and runs that must
+    /// stay in this process are left out. The runs go into the folders of unfinished
     /// figures, where the figures find them.
     fn spread(&mut self, files: &[File], elsewhere: &dyn Elsewhere) -> Result<(), Error> {
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
@@ -412,7 +414,7 @@ impl Session<'_> {
         })
     }
 
-    /// Moves the figure's runs from `unfinished` to `to`, the folder of the figure that is almost complete.
+    /// Moves the figure's runs from `unfinished` to `to`, a folder in the figure's temporary folder.
     fn take_runs(&mut self, unfinished: &Path, to: &Path, runs: &[Run]) -> Result<(), Error> {
         if !unfinished.exists() {
             return Ok(());
@@ -446,8 +448,8 @@ impl Session<'_> {
         Ok(cells.into_iter().zip(found).map(run).collect())
     }
 
-    /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds the seconds of shared runs
-    /// to `shared_seconds`.
+    /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds the seconds of shared
+    /// runs to `shared_seconds`.
     fn simulate(&mut self, current: &Current<'_>, shared_seconds: &mut f64) -> Result<Vec<Run>, Error> {
         let cells = replicated(current.document.cells()?, current.figure.seeds)?;
         let folder = current.unfinished;
@@ -466,11 +468,11 @@ impl Session<'_> {
         self.watch.begin(&current.name, &names);
         let progress = |run: usize, progress: &RunState| self.watch.progress(run, progress);
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
-        // The folder may hold runs of an earlier version of the figure, which `force` replaces.
         let warned = |run: &str, warnings: &[Warning]| {
             self.watch.warned(run, warnings);
             Ok(())
         };
+        // The folder may hold runs of an earlier version of the figure, which `force` replaces.
         let out = Out { path: folder, force: true, renamed: &renamed, warned: &warned };
         let control = sweep::Control {
             threads: self.options.threads,
@@ -521,7 +523,7 @@ fn digest_of_run(run: &Path) -> Result<u128, Error> {
     summary["digest"].as_str().and_then(digest).ok_or_else(damaged)
 }
 
-/// Parses a digest.
+/// Parses a digest; `None` if the text is not 32 hexadecimal digits.
 fn digest(text: &str) -> Option<u128> {
     if text.len() != 32 {
         return None;

@@ -7,8 +7,9 @@ use crate::table;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
 
-/// A table of claims, in which each claim has a row with the paper's number and the measured number. Reasons, remarks,
-/// the digest of the results, and the differences from the ledger follow.
+/// A table of claims, in which each claim has a row with the paper's number and the measured number. Below it are,
+/// among others, the reasons of claims that do not hold, remarks, and the digest of the results. The end has the
+/// differences from the ledger or, without a comparison, the number of failed claims.
 impl fmt::Display for Reproduction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let heads = ["claim", "section", "paper", "measured", "n", "accepted", "verdict", "the paper says"];
@@ -71,7 +72,7 @@ impl Reproduction {
     }
 
     /// A sentence with the number of failed claims, and the number of those that the ledger knows to fail; empty if no
-    /// claim fails.
+    /// claim fails without a known deviation.
     fn failures(&self) -> String {
         let failed: Vec<_> = self.outcomes().filter(|outcome| outcome.is_unexpected()).collect();
         if failed.is_empty() {
@@ -126,13 +127,15 @@ fn row(outcome: &Outcome) -> Vec<String> {
     ]
 }
 
-/// The range of a number over the seeds, and the 95% confidence interval of the number's mean.
+/// Half the width of a number's 95% confidence interval, the range of the number over the seeds, and the number of
+/// seeds.
 fn spread(spread: Spread) -> String {
     let margin = spread.margin.map_or(String::new(), |margin| format!(" ± {}", figures(margin)));
     format!("{margin} ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
 }
 
-/// A number with four significant digits, without zeros at the end of the decimals.
+/// A number with four significant digits, without zeros at the end of the decimals. It has at most six decimals, and
+/// all digits before the decimal point.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn figures(number: f64) -> String {
     let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) };

@@ -530,7 +530,8 @@ fn figures_whose_runs_are_done_elsewhere_are_the_same() {
     assert!(there.is_complete && there.figures.len() == 2);
 }
 
-/// A task carries the resolved experiment, so that must be the same run.
+/// A task for another process carries the resolved experiment. So the resolved experiment must give the same run as the
+/// figure's file.
 #[test]
 fn resolved_experiments_of_shipped_figures_are_the_same_runs() {
     let options = options(&[], Path::new(""));
@@ -565,7 +566,7 @@ const MEANT: [(&str, &str, &str); 3] = [
     ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
 ];
 
-/// Checks about three experiments of each figure. The first experiment is always checked.
+/// Checks up to three experiments of each figure. The first experiment is always checked.
 #[test]
 fn shipped_figures_draw_no_warnings_that_are_not_meant() {
     let options = options(&[], Path::new(""));
