@@ -1,7 +1,7 @@
 //! Runs one experiment on the packet engine and on the flow engine, and measures how far their results differ.
 //!
-//! Both runs use the same fabric, flows and scheme. `[agree]` in the experiment's file sets the largest difference
-//! allowed; without it, any difference passes. The file's `[record]` section is ignored in both runs.
+//! Both runs use the same fabric, flows and scheme. `[agree]` in the experiment's file sets the largest
+//! differences allowed; without a limit, any difference passes. The file's `[record]` section is ignored in both runs.
 
 use crate::experiment::keys::{Declared, Key, keys};
 use crate::experiment::{self, AGREES, Document, Fraction, Problem, ROOT, Section};
@@ -55,8 +55,8 @@ fn thresholds(document: &Document) -> Result<[Option<f64>; DISTANCES.len()], Pro
 struct Distance {
     key: &'static str,
     what: &'static str,
-    /// The measured difference. A smaller absolute value means better agreement. `None` if no flow or no byte was
-    /// delivered.
+    /// The measured difference. A smaller absolute value means better agreement. `None` if no flow was delivered by
+    /// both engines or, for the load of links, if the packet engine's links carried no data.
     value: Option<f64>,
     most: Option<f64>,
 }
@@ -82,7 +82,8 @@ pub struct Agreement {
     compared: usize,
     /// Number of flows that only the packet engine delivered, and number of flows that only the flow engine delivered.
     only: [usize; 2],
-    /// Mean, p50, p90 and p99 of the FCTs in microseconds, one array for each engine.
+    /// Mean, p50, p90 and p99 of the FCTs in microseconds, one array for each engine. Only flows that both engines
+    /// delivered count.
     fct_us: [[Option<f64>; 4]; 2],
     /// Wall-clock duration of each engine's run, in seconds.
     seconds: [f64; 2],
@@ -90,7 +91,8 @@ pub struct Agreement {
     complete: bool,
 }
 
-/// Runs an experiment on both engines, with up to `threads` threads if the engine can use them.
+/// Runs an experiment on both engines, with up to `threads` threads if the engine can use them. `progress` is called
+/// with the index of the engine in [`ENGINES`].
 ///
 /// # Errors
 /// If the experiment is wrong, an engine cannot run it, or a run fails or delivers nothing.
@@ -123,7 +125,8 @@ pub fn agree(
     Ok(Agreement::of(&packet, &flow, most))
 }
 
-/// The experiment for one engine, without `[record]`, so that only flows and links are recorded.
+/// The experiment for one engine, without `[record]`, so that only flows and links are recorded. The flow engine's key
+/// `grid` is also left out for the packet engine.
 fn on(document: &Document, engine: &str) -> Result<Document, Problem> {
     let mut document = document.clone();
     document.root.entries.retain(|entry| entry.key != "record");
@@ -136,7 +139,7 @@ fn on(document: &Document, engine: &str) -> Result<Document, Problem> {
     document.with_overrides([format!("engine.kind={engine}").as_str()])
 }
 
-/// FCTs in microseconds, sorted.
+/// Converts FCTs from picoseconds to microseconds, and sorts them.
 fn sorted_us(flows: impl Iterator<Item = u64>) -> Vec<f64> {
     let mut fcts: Vec<f64> = flows.map(|ps| ps as f64 / 1e6).collect();
     stats::sort(&mut fcts);
@@ -196,8 +199,8 @@ impl Agreement {
         self.distances.iter().all(Distance::holds)
     }
 
-    /// The difference with this key of `[agree]`. `None` if there is no such key, or if no flow or no byte was
-    /// delivered.
+    /// The difference with this key of `[agree]`. `None` if there is no such key, or if the difference could
+    /// not be measured.
     #[must_use]
     pub fn distance(&self, key: &str) -> Option<f64> {
         self.distances.iter().find(|distance| distance.key == key)?.value
@@ -232,8 +235,8 @@ impl Agreement {
     }
 }
 
-/// The sum over links of the difference in data bytes between the two engines, divided by all data bytes on the packet
-/// engine's links.
+/// The sum over links of the absolute difference in data bytes between the two engines, divided by all data bytes on
+/// the packet engine's links. `None` if these links carried no data.
 fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
     let bytes: u64 = packet.links.iter().map(|link| link.data_bytes).sum();
     let pairs = packet.links.iter().zip(&flow.links);

@@ -72,8 +72,8 @@ struct Line {
 }
 
 impl Line {
-    /// The value divided by the value of the first run. `None` for the first run, for a [`Kind::Given`] value and for a
-    /// division by 0.
+    /// The value divided by the value of the first run. `None` for the first run, for a [`Kind::Given`] value, for a
+    /// missing value and for a division by 0.
     fn ratio(&self, run: usize) -> Option<f64> {
         let number = |run: usize| self.values[run].as_f64();
         let (first, this) = (number(0)?, number(run)?);
@@ -230,7 +230,7 @@ pub(crate) fn by_size(records: &Records, p: f64) -> Vec<Point> {
     bins.iter().filter_map(|(size, sample)| Some((*size, stats::percentile(sample, p)?).into())).collect()
 }
 
-/// The CDF of a size class's FCTs.
+/// The CDF of a size class's FCTs, in microseconds.
 pub(crate) fn fcts(records: &Records, class: SizeClass) -> Vec<Point> {
     let flows = records.flows.iter().filter(|flow| class.holds(flow.size));
     let mut sample: Vec<f64> = flows.filter_map(|flow| flow.fct_us).collect();

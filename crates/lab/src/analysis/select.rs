@@ -75,7 +75,7 @@ pub struct Selection {
 /// or `exhaustive`. Searches start with all flows on RPS, as new flows do. Failures in the experiment are ignored.
 ///
 /// # Errors
-/// If the experiment is wrong, a name is unknown, or there are too many flows for an exhaustive search.
+/// If the experiment is wrong, a name is unknown, the transport allocates no rates, or there are too many flows.
 pub fn select(document: &Document, utility: &str, search: &str) -> Result<Selection, Error> {
     let utilities = UTILITIES.map(|(name, utility, unit)| (name, (utility, unit)));
     let (utility_name, (utility, unit)) = named("utility", utility, &utilities)?;

@@ -22,7 +22,8 @@ pub(crate) enum Data {
     Records(Records),
     /// A computed number.
     Number(f64),
-    /// Times measured on this machine's clock, sorted. They differ from run to run.
+    /// Measurements that depend on this machine's clock, sorted, such as times or times in percent of an interval. They
+    /// differ from run to run.
     Timings(Vec<f64>),
 }
 

@@ -1,4 +1,5 @@
-//! The intervals of a table with a row for each interval and thing.
+//! The intervals of simulated time in a table. The table has a row for each interval and each recorded object, such as
+//! a port or a rank.
 
 use super::run::short;
 use crate::Error;
@@ -24,13 +25,13 @@ impl Axis {
         Ok(Some(Self { froms, tos, begin, length, count }))
     }
 
-    /// The interval of a row.
+    /// The number of a row's interval, counted from 0.
     #[allow(clippy::cast_possible_truncation, reason = "the interval is below `count`")]
     pub(super) fn interval(&self, row: usize) -> usize {
         ((self.froms[row] - self.begin) / self.length) as usize
     }
 
-    /// The length of a row's interval, which is above 0.
+    /// The length of a row's interval in picoseconds, at least 1.
     pub(super) fn length_ps(&self, row: usize) -> u64 {
         (self.tos[row] - self.froms[row]).max(1)
     }
@@ -40,12 +41,12 @@ impl Axis {
         self.length_ps(row) as f64 / 1e12
     }
 
-    /// Start of the first interval.
+    /// Start of the first interval, in microseconds.
     pub(super) fn begin_us(&self) -> f64 {
         short(self.begin as f64 / 1e6)
     }
 
-    /// Length of an interval.
+    /// Length of every interval but the last, in microseconds.
     pub(super) fn interval_us(&self) -> f64 {
         self.length as f64 / 1e6
     }

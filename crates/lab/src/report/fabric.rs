@@ -1,7 +1,7 @@
 //! The fabric as the report draws it: nodes in tiers, in a grid or as a graph, and an edge for each duplex link.
 //!
 //! In a large fabric the hosts of a switch are one node, and their links are one edge with the load of the busiest of
-//! them. The page then draws switches alone, a few thousand at most.
+//! them. The page then draws a few thousand nodes at most.
 
 use crate::observe::uplinks::tiers;
 use raddle_core::{LinkId, NodeId};
@@ -14,14 +14,14 @@ const MOST_HOSTS: usize = 1_024;
 
 /// The drawn nodes and edges of a topology.
 pub(super) struct Fabric {
-    /// The tier and the coordinates of each node; no coordinates outside grids.
+    /// The drawn nodes, in the order of the topology's nodes.
     nodes: Vec<Drawn>,
     /// The ends of each edge, and the directed links that it stands for.
     edges: Vec<Edge>,
     layout: &'static str,
     /// Names of the tiers, from the hosts up.
     tier_names: Vec<&'static str>,
-    /// The drawn node of each node of the topology.
+    /// For each node of the topology, the index in `nodes` of the drawn node that stands for it.
     drawn: Vec<usize>,
     dims: Vec<u32>,
 }
@@ -86,7 +86,7 @@ impl Fabric {
         self.edges.iter().map(move |edge| edge.links.iter().map(|&link| of(link)).fold(0.0, f64::max))
     }
 
-    /// The edge that stands for each link.
+    /// The number of the edge that stands for each link.
     pub(super) fn edge_of_links(&self) -> BTreeMap<LinkId, usize> {
         let links = self.edges.iter().enumerate();
         links.flat_map(|(number, edge)| edge.links.iter().map(move |&link| (link, number))).collect()
@@ -120,13 +120,14 @@ fn tier_names(topology: &Topology, tiers: &[u32]) -> Vec<&'static str> {
     }
 }
 
-/// True if each link joins two neighbouring tiers, so that no line of a drawing in tiers runs along a tier.
+/// True if each link joins two neighboring tiers, so that no line of a drawing in tiers runs along a tier.
 fn is_tiered(topology: &Topology, tiers: &[u32]) -> bool {
     let mut links = topology.links();
     links.all(|(_, link)| tiers[link.from.index()].abs_diff(tiers[link.to.index()]) == 1)
 }
 
-/// The switch of a host that has links to no other node.
+/// The only switch to which a host has links; `None` for a switch, and for a host that has links to several nodes or to
+/// another host.
 fn only_switch(topology: &Topology, node: NodeId) -> Option<NodeId> {
     let mut links = topology.links_from(node);
     let (_, first) = links.next().filter(|_| topology.is_host(node))?;

@@ -2,9 +2,9 @@
 //! interval between computations.
 //!
 //! A trace of flows is replayed as one node sees it, with a tick every interval. A tick counts the flows that were
-//! active at the previous tick and are still active. Three algorithms ([`Algorithm`]) compute the rates at each tick.
-//! The measured time starts with a list of flows and ends with a list of rates. It includes the computation of routing
-//! weights.
+//! active at the previous tick and are still active. Three algorithms ([`Algorithm`]) compute the rates, the slowest of
+//! them only at some ticks. The measured time starts with a list of flows and ends with a list of rates. It includes
+//! the computation of routing weights.
 
 mod recorded;
 mod trace;
@@ -51,7 +51,8 @@ impl Algorithm {
 pub struct Samples {
     /// Number of ticks at which the efficient and the incremental algorithm compute.
     pub ticks: usize,
-    /// Number of these ticks at which the reference algorithm also computes. They are evenly spread over all ticks.
+    /// Largest number of these ticks at which the reference algorithm also computes; it computes at least once. Its
+    /// ticks are evenly spread over all ticks.
     pub reference: usize,
 }
 
@@ -82,11 +83,11 @@ impl Replay {
     ///
     /// The replay ends when the last flow starts, or when half of the flows have ended, whichever is later. The first
     /// tenth of this time is skipped. If one node has too few ticks, several nodes are replayed in turn, each with a
-    /// different phase of its ticks. The first tick of each node is not timed. A trace shorter than three intervals
+    /// different phase of its ticks. The first tick of each node is not counted. A trace shorter than three intervals
     /// gives fewer samples than requested.
     ///
     /// # Panics
-    /// If two algorithms' rates differ by more than 1e-9, or `rho` is zero.
+    /// If the rates of two algorithms differ by a share of more than 1e-9, or `rho` is zero.
     #[must_use]
     pub fn overheads(&self, trace: &[Lifetime], rho: Duration, samples: Samples) -> [Vec<f64>; 3] {
         let mut overheads = [const { Vec::new() }; 3];
@@ -129,7 +130,7 @@ struct Ticks<'a> {
     rho: Duration,
     /// Number of flows of the trace that had started by the previous tick.
     seen: usize,
-    /// The started flows that have not ended, as indices into the trace.
+    /// The flows that the latest tick counted, as indices into the trace.
     counted: Vec<u32>,
 }
 

@@ -46,6 +46,7 @@ pub struct Measured {
     /// The processor time of each computation.
     pub computations: Vec<f64>,
     /// The p99 of each node's lateness on the real clock, over all packets and timers of the node in its last replay.
+    /// Empty for a slow core.
     pub lateness: Vec<f64>,
 }
 
