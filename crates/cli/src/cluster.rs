@@ -1,8 +1,8 @@
 //! Runs on a Ray cluster, through the Python package.
 //!
 //! `python3 -m raddle.cluster ADDRESS PROGRAM` reads tasks from its standard input, one a line, until an empty line. It
-//! sends this program to the cluster's machines, which do each task with `raddle task`. For each task that has ended, it
-//! writes a line of JSON, and then the contents of the files that the line names. The end of its input stops it.
+//! sends this program to the cluster's machines, which do each task with `raddle task`. For each task that has ended,
+//! it writes a line of JSON, and then the contents of the files that the line names. The end of its input stops it.
 
 use raddle_lab::Error;
 use raddle_lab::sweep::{Elsewhere, Files};
@@ -83,7 +83,7 @@ impl Elsewhere for Cluster {
     }
 }
 
-/// Sends the tasks. If the program has ended, its messages say why.
+/// Sends the tasks to the program. A failure is ignored here: if the program has ended, its messages say why.
 fn send(stdin: &Mutex<Option<ChildStdin>>, tasks: &[String]) {
     let mut text = tasks.join("\n");
     text.push_str("\n\n");
@@ -104,7 +104,7 @@ fn stop_with(stdin: &Mutex<Option<ChildStdin>>, has_ended: &AtomicBool, is_over:
     }
 }
 
-/// Reads the results of tasks until the program ends.
+/// Reads the results of tasks until the program ends or reports an error, and gives each result to `done`.
 fn read(
     mut from: impl BufRead,
     done: &mut (dyn FnMut(usize, Files) -> Result<(), Error> + Send),

@@ -13,7 +13,7 @@ pub(crate) struct Template {
     files: &'static [(&'static str, &'static str)],
 }
 
-/// A file of the folder `templates`.
+/// The name and the text of a file of the folder `templates`.
 macro_rules! file {
     ($name:literal) => {
         ($name, include_str!(concat!("../templates/", $name)))

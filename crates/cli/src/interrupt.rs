@@ -14,8 +14,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const LOOKS: u32 = 4;
 
 /// Ends the process with the exit code of an interruption, if the process reads inputs, checks inputs, or builds a
-/// topology. This work can take long, but it leaves no files behind. If a run has begun, the function returns, because
-/// the run handles the interruption and the command then ends.
+/// topology. This work can take long, but it leaves no files behind. If a run has begun, the function
+/// waits for its end and returns, because the run handles the interruption and the command then ends.
 #[expect(
     clippy::disallowed_methods,
     reason = "the process waits for its user here, and no result depends on it"

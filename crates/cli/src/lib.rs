@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 enum Ended {
     Done,
     CheckFailed,
-    /// A run delivered nothing. Its records are kept.
+    /// A run delivered nothing, and its records are kept. Or some cells of a sweep did not run.
     RunFailed,
     Interrupted,
 }

@@ -46,7 +46,7 @@ pub(crate) fn error(error: Error) {
 }
 
 /// Progress bars on stderr, one per run, if stderr is a terminal. In a sweep, a line on stderr also reports each run
-/// that has ended.
+/// that has ended. If `quiet` is set, nothing is shown.
 pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,

@@ -54,7 +54,7 @@ struct FigureBars {
     warned: Warned,
     record: Option<Record>,
     quiet: bool,
-    /// True while a cluster does runs, of which each is then reported.
+    /// True while a cluster does runs. The end of each run is then reported.
     is_spread: AtomicBool,
 }
 

@@ -17,7 +17,7 @@ const SEED: &str = "engine.seed";
 /// The settings of a run: its experiment without the seed, by dotted keys.
 type Settings = BTreeMap<String, toml::Value>;
 
-/// A run, by its summary alone.
+/// A run, as its summary describes it.
 struct Run {
     directory: PathBuf,
     values: Map<String, Value>,
@@ -96,7 +96,7 @@ impl Groups {
     }
 }
 
-/// The settings in the file of an experiment.
+/// The settings in the file of an experiment, without the seed.
 fn settings(path: &Path) -> Result<Settings, Error> {
     let text = fs::read_to_string(path).map_err(|error| not_a_run(path, error))?;
     let experiment: toml::Table = text.parse().map_err(|error: toml::de::Error| not_a_run(path, error))?;
@@ -117,8 +117,9 @@ fn flatten(settings: &mut Settings, prefix: &str, table: &toml::Table) {
     }
 }
 
-/// The fewest keys, as found one after the other, whose values differ between all groups. Keys that all groups have
-/// come first, and of those the shorter ones: `scheme.routing` says more than the parameters of each routing.
+/// Keys whose values together distinguish the groups. The keys are tried one after the other, and a key is chosen if it
+/// distinguishes groups that the chosen keys do not. Keys that all groups have are tried first, and among them keys
+/// with fewer dots: `scheme.routing` says more than the parameters of each routing.
 fn distinguishing(groups: &[&Settings]) -> Vec<String> {
     let all: BTreeSet<&String> = groups.iter().flat_map(|settings| settings.keys()).collect();
     let mut candidates: Vec<&String> = all.into_iter().collect();

@@ -1,7 +1,7 @@
 //! `raddle report`: finished runs as one HTML page that needs no network.
 //!
-//! The page consists of a template with style and scripts, and of the data as one JSON document. The template is part of
-//! the program. The scripts draw the charts.
+//! The page consists of a template with style and scripts, and of the data as one JSON document. The template is part
+//! of the program. The scripts draw the charts.
 
 mod axis;
 mod fabric;
@@ -42,7 +42,7 @@ const CLAIMS: &str = "claims.json";
 /// Largest number of runs in detail, if the user chooses none.
 const MOST_DETAILED: usize = 8;
 
-/// Size of the data of runs in detail, in bytes, above which no further run is added, if the user chooses none.
+/// Largest size of the data of all runs in detail, in bytes, if the user chooses none. A first run is always shown.
 const MOST_BYTES: usize = 24 << 20;
 
 /// The report on finished runs.
@@ -56,8 +56,9 @@ impl Report {
     /// Reads run directories, and directories that hold such directories: those of sweeps and figures. Experiments may
     /// name schemes and topologies of `registry`.
     ///
-    /// Runs that differ only in their seed are a group, and the report has the means of each group. The report shows the
-    /// `detailed` runs in detail. If there are none, it shows the first run of each group, up to 8 runs and some 24 MB.
+    /// Runs that differ only in their seed are a group, and the report has the means of each group. The report shows
+    /// the `detailed` runs in detail. If there are none, it shows the first run of each group, up to 8 runs and some 24
+    /// MB.
     ///
     /// # Errors
     /// If a directory holds neither a run nor a figure, if a file in it cannot be read, or if a detailed run is not in
@@ -108,7 +109,7 @@ impl Report {
         self.runs
     }
 
-    /// The page.
+    /// The page as HTML text.
     #[must_use]
     pub fn html(&self) -> String {
         // `</script>` in the data would end the element that holds the data.

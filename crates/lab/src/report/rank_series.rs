@@ -11,8 +11,8 @@ use std::path::Path;
 /// The largest number of ranks that the page draws. Of more ranks it draws the slowest and the fastest.
 const MOST_RANKS: usize = 64;
 
-/// The times in `file`. `ends` are the ends of all ranks in us; `None` for a rank that did not finish. Returns `None` if
-/// the run did not record any.
+/// The times in `file` that each rank computed, sent and received. `ends` are the ends of all ranks in us; `None` for a
+/// rank that did not finish. Returns `None` if the run did not record such times.
 pub(super) fn json(file: &Path, ends: &[Option<f64>]) -> Result<Option<Value>, Error> {
     if !file.exists() {
         return Ok(None);
@@ -48,13 +48,13 @@ pub(super) fn json(file: &Path, ends: &[Option<f64>]) -> Result<Option<Value>, E
     })))
 }
 
-/// A share of an interval as a byte, 255 for the whole interval. Any time above 0 gives at least 1, so that the page draws
-/// it.
+/// A share of an interval as a byte, 255 for the whole interval. Any time above 0 gives at least 1, so that the page
+/// draws it.
 fn share(time: u64, of: u64) -> u8 {
     u8::try_from((u128::from(time) * 255).div_ceil(u128::from(of)).min(255)).expect("at most 255")
 }
 
-/// The ranks that the page draws: all in order, or the slowest ones and then the fastest ones.
+/// The ranks that the page draws: all in order of their numbers, or the slowest ranks and then the fastest ranks.
 fn drawn(ends: &[Option<f64>]) -> Vec<usize> {
     let mut ranks: Vec<usize> = (0..ends.len()).collect();
     if ranks.len() > MOST_RANKS {

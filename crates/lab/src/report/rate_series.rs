@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Number of senders that the page draws.
+/// Largest number of senders that the page draws.
 const SENDERS: usize = 8;
 
 /// The bytes of a sender or of a flow: their sum, and the throughput in each interval in Gbit/s.
@@ -17,7 +17,7 @@ struct Curve {
     gbps: Vec<f64>,
 }
 
-/// The throughput in `file`. `None` if the run did not record any.
+/// The throughput in `file`. `None` if the run did not record throughput.
 pub(super) fn json(file: &Path) -> Result<Option<Value>, Error> {
     if !file.exists() {
         return Ok(None);

@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Number of links in the table of hot links.
+/// Largest number of links in the table of hot links.
 const HOT_LINKS: usize = 24;
 
-/// Number of times at which the active flows are counted.
+/// Number of equal steps between the times at which the active flows are counted.
 const TIMES: usize = 240;
 
 /// The data of the run in a directory.
@@ -64,7 +64,7 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
     }))
 }
 
-/// `[scheme]` of the experiment in one line.
+/// The transport, routing and flow control of the experiment in one line, as far as its file names them.
 fn scheme(document: &Document) -> String {
     let Some(table) = experiment::table_in(&document.root, &["scheme"]) else { return String::new() };
     let word = |key: &str| match &table.get(key)?.value {
@@ -110,7 +110,7 @@ pub(super) fn link(topology: &Topology, number: u64) -> Option<(LinkId, &raddle_
     Some((id, topology.link(id)?))
 }
 
-/// The links with the greatest load, and those with the longest queues if they are others.
+/// The links with the greatest load, followed by the other links with the longest queues.
 fn hot_links<'a>(topology: &Topology, rows: &'a [LinkRow], loads: &[f64]) -> Vec<&'a LinkRow> {
     let mut by_load: Vec<&LinkRow> = rows.iter().collect();
     by_load.sort_by(|a, b| load(topology, b, loads).total_cmp(&load(topology, a, loads)));
@@ -138,7 +138,7 @@ fn hot_link(topology: &Topology, row: &LinkRow, loads: &[f64]) -> Value {
     })
 }
 
-/// Unfinished flows, then the finished ones with the greatest slowdown.
+/// Unfinished flows, then the finished flows with the greatest slowdown, up to [`SLOW_FLOWS`] in total.
 fn flows(rows: &[FlowRow]) -> Vec<Value> {
     let mut worst: Vec<&FlowRow> = rows.iter().collect();
     let badness = |flow: &FlowRow| flow.slowdown.unwrap_or(f64::INFINITY);
@@ -174,7 +174,7 @@ fn active(flows: &[FlowRow], end_us: f64) -> Vec<[f64; 2]> {
     (0..=TIMES).map(at).collect()
 }
 
-/// The ranks of a program: number, node, end in us, computing time in us, messages and bytes.
+/// The ranks of a program: number, node, end in us, computing time in us, number of sent messages, and sent bytes.
 fn ranks(file: &Path) -> Result<Vec<Value>, Error> {
     if !file.exists() {
         return Ok(Vec::new());

@@ -21,7 +21,7 @@ struct Cell {
 /// The cells of a run: a row of links for each interval.
 struct Series {
     axis: Axis,
-    /// Application bytes that reached their hosts in each interval, in Gbit/s.
+    /// Throughput in each interval, in Gbit/s, of the application bytes that reach their hosts.
     throughput_gbps: Vec<f64>,
     rows: Vec<Vec<Cell>>,
 }
@@ -47,8 +47,8 @@ impl Series {
     }
 }
 
-/// The series in `file` as JSON, with those of the `hot` links one by one; without queues if the run never had one, as in
-/// the flow engine. `None` if the run did not record any.
+/// The series in `file` as JSON, with those of the `hot` links one by one. Without queues if the run never had a queue,
+/// as in the flow engine. `None` if the run did not record series.
 pub(super) fn json(
     file: &Path,
     topology: &Topology,
@@ -103,8 +103,8 @@ fn heat(series: &Series, fabric: &Fabric, of: impl Fn(&Cell) -> f64) -> String {
     base64(&series.rows.iter().flat_map(row).collect::<Vec<u8>>())
 }
 
-/// The path of each recorded flow, as pairs of a drawn edge and the number of the flow's packets on it. `None` if the
-/// run did not record any.
+/// The path of each recorded flow, as pairs of the number of a drawn edge and the number of the flow's packets on this
+/// edge. `None` if the run did not record paths.
 pub(super) fn paths(file: &Path, fabric: &Fabric) -> Result<Option<Value>, Error> {
     if !file.exists() {
         return Ok(None);
