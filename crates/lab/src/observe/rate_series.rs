@@ -1,7 +1,7 @@
 //! The throughput of each sender and of the largest flows over time, in bounded memory.
 //!
-//! The size of a flow is known when it opens. The largest flows of a run are therefore always among the largest flows
-//! so far, and their bytes are counted from the first one on.
+//! The size of a flow is known when it opens. The largest flows of a run are therefore always among the largest flows so
+//! far, and their bytes are counted from the first one on.
 
 use crate::observe::intervals::{Intervals, Merge};
 use crate::observe::series::{intervals, whole};

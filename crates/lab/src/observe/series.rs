@@ -128,8 +128,8 @@ impl Series {
         }
     }
 
-    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow. Returns the flow
-    /// if the link leads to the packet's destination.
+    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow. Returns the flow if
+    /// the link leads to the packet's destination.
     pub(crate) fn count<'r>(
         &mut self,
         sent: Time,
@@ -167,8 +167,8 @@ impl Series {
         }
     }
 
-    /// Divides a packet among the intervals in which the link sends its bits, so that no interval has more bits than
-    /// the link can send.
+    /// Divides a packet among the intervals in which the link sends its bits, so that no interval has more bits than the
+    /// link can send.
     fn traffic_of_packet(
         &mut self,
         sent: Time,
@@ -206,8 +206,8 @@ impl Series {
         }
     }
 
-    /// The rows of a run that ended at `end`: intervals in order of time, and paths in order of flows. An engine
-    /// without queues has no `queues`.
+    /// The rows of a run that ended at `end`: intervals in order of time, and paths in order of flows. An engine without
+    /// queues has no `queues`.
     pub(crate) fn records(
         mut self,
         queues: Option<QueueSeries>,

@@ -207,8 +207,8 @@ pub(crate) struct Sinks<'a> {
 /// the flow is done, and the records of unfinished flows at the end.
 ///
 /// # Errors
-/// If `flow` fails, if packets or bytes are not conserved, if a packet is lost despite flow control, if nothing moves
-/// any more although a program or a link waits, or if a part of the scheme cannot go on.
+/// If `flow` fails, if packets or bytes are not conserved, if a packet is lost despite flow control, if nothing moves any
+/// more although a program or a link waits, or if a part of the scheme cannot go on.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,

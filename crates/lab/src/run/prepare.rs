@@ -420,8 +420,8 @@ impl Prepared {
     /// The same experiment with only a share of the rack in this process.
     ///
     /// # Errors
-    /// If the experiment is not for the live engine. Also if its workload is a program, since all ranks of a program
-    /// run in one process.
+    /// If the experiment is not for the live engine. Also if its workload is a program, since all ranks of a program run
+    /// in one process.
     pub fn shared(mut self, share: Share) -> Result<Self, Error> {
         let refusal = |what: &str, hint: &str| Error::Usage { what: what.to_owned(), hint: hint.to_owned() };
         if self.experiment.engine.kind != EngineKind::Live {

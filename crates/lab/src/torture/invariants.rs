@@ -94,9 +94,9 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
 }
 
-/// Checks lower bounds of FCTs. In every fabric, an FCT is at least the time in which all links of the receiver
-/// together carry the flow's bytes, plus the propagation delays. In a tree, an FCT is at least the ideal FCT, too.
-/// Elsewhere a flow can use several paths at once, and its FCT can be less than the ideal FCT on one path.
+/// Checks lower bounds of FCTs. In every fabric, an FCT is at least the time in which all links of the receiver together
+/// carry the flow's bytes, plus the propagation delays. In a tree, an FCT is at least the ideal FCT, too. Elsewhere a
+/// flow can use several paths at once, and its FCT can be less than the ideal FCT on one path.
 ///
 /// Runs with damaged packets are not checked: such packets can make a receiver believe that it has bytes that never
 /// arrived.

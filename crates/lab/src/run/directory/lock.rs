@@ -82,8 +82,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino()))
 }
 
-/// True if `path` still names this open file. Taken to be so on systems other than Unix, which have no inodes to
-/// compare.
+/// True if `path` still names this open file. Taken to be so on systems other than Unix, which have no inodes to compare.
 #[cfg(not(unix))]
 pub(super) fn is_at(_: &File, _: &Path) -> bool {
     true

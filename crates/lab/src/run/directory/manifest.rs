@@ -26,8 +26,8 @@ pub(crate) struct Origin {
     /// The name of a routing that is not part of the program, and the digest of its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     routing: Option<(String, String)>,
-    /// The digest of the resolved experiment, the bytes of every file that it names, `routing`, Raddle's version, and
-    /// the bytes of the program. Equal digests mean equal results.
+    /// The digest of the resolved experiment, the bytes of every file that it names, `routing`, Raddle's version, and the
+    /// bytes of the program. Equal digests mean equal results.
     pub(crate) inputs: String,
 }
 
@@ -98,8 +98,8 @@ impl Manifest {
         Ok(write_file(&directory.join(MANIFEST), text.as_bytes())?)
     }
 
-    /// The origin of the complete results in `directory`, and the wall-clock seconds that they took; `None` if there
-    /// are none. Files are not compared with their digests.
+    /// The origin of the complete results in `directory`, and the wall-clock seconds that they took; `None` if there are
+    /// none. Files are not compared with their digests.
     pub(crate) fn finished(directory: &Path) -> Option<(Origin, f64)> {
         Self::read(directory)
             .filter(|manifest| manifest.complete)
