@@ -164,8 +164,8 @@ def reproduce(
     """Runs the experiments of figures, draws the figures, and judges their claims, as ``raddle reproduce`` does.
 
     ``names`` are figures (``"r2c2/fig10"``), papers (``"r2c2"``) and files of figures (``"mine.toml"``). ``None`` means
-    all figures, which takes hours. At the scale ``"quick"`` a figure takes about a minute, and ``"full"`` is the size of
-    the paper. The results go to ``out``, a folder for each figure, or into a temporary folder that lives as long as the
+    all figures, which takes hours. At the scale ``"quick"`` most figures take less than a minute, and ``"full"`` is the
+    size of the paper. The results go to ``out``, a folder for each figure, or into a temporary folder that lives as long as the
     result. Finished runs in ``out`` are not run again, unless ``force`` is true; ``force`` also replaces other results.
 
     ``check`` compares the results with Raddle's ledger. ``within`` leaves out figures that took more seconds when they

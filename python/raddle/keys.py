@@ -1422,7 +1422,7 @@ Search = TypedDict(
         "share_of": str,
         # The statistic of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
-        # Distance between two neighbouring values. Required unless the range has whole numbers. (default: 1 for whole numbers)
+        # Distance between two neighboring values. Required unless the range has whole numbers. (default: 1 for whole numbers)
         "step": float,
         # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
         "to": str,

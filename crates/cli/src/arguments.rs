@@ -97,8 +97,8 @@ pub(crate) enum Command {
         /// The seed, as with `--set engine.seed=N`.
         #[arg(long)]
         seed: Option<u64>,
-        /// The utility to maximise: aggregate (sum of all rates), minimum (lowest rate of a flow relative to its weight), or
-        /// tenant (sum of the square roots of the rates of all tenants).
+        /// The utility to maximize: aggregate (sum of all rates), minimum (lowest rate of a flow relative to its
+        /// weight), or tenant (sum of the square roots of the rates of all tenants).
         #[arg(long, default_value = "aggregate")]
         utility: String,
         /// The search method: genetic, hill-climbing, log-linear, annealing, random, or exhaustive.
@@ -113,7 +113,7 @@ pub(crate) enum Command {
         /// Papers such as `r2c2`, figures such as `r2c2/fig10`, or your own figure files such as `mine.toml`; by
         /// default all papers.
         targets: Vec<String>,
-        /// Size of the experiments: `quick` takes about a minute, `full` is the paper's size.
+        /// Size of the experiments: with `quick` most figures take less than a minute, `full` is the paper's size.
         #[arg(long, value_enum, default_value = "quick")]
         scale: Scale,
         /// Directory for the results, with one folder per figure. An earlier result of the same experiments is
@@ -290,7 +290,7 @@ pub(crate) struct Look {
 pub(crate) enum Style {
     /// A screen: two plots in a row.
     Screen,
-    /// A column of a paper: 3.3 inches wide, type of 8 points, readable in grey.
+    /// A column of a paper: 3.3 inches wide, type of 8 points, readable in gray.
     Paper,
     /// Slides: 16:9, large type.
     Slides,
@@ -331,8 +331,8 @@ pub(crate) struct Sweep {
     /// whole sweep.
     #[arg(long, value_name = "I/N", value_parser = shard)]
     pub(crate) shard: Option<Shard>,
-    /// Spread the cells over the Ray cluster at this address, such as `10.0.0.1:6379`. This needs Python with the packages
-    /// `raddle` and `ray`; the variable RADDLE_PYTHON names its interpreter (by default python3).
+    /// Spread the cells over the Ray cluster at this address, such as `10.0.0.1:6379`. This needs Python with the
+    /// packages `raddle` and `ray`; the variable RADDLE_PYTHON names its interpreter (by default python3).
     #[arg(long, value_name = "ADDRESS", conflicts_with = "shard")]
     pub(crate) cluster: Option<String>,
     /// Do not start further cells after a cell has failed.
@@ -482,7 +482,7 @@ fn nodes(text: &str) -> Result<Range<u32>, String> {
 /// The size of a reproduction's experiments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scale {
-    /// Experiments that take about a minute in total.
+    /// Small experiments. Most figures take less than a minute.
     Quick,
     /// Experiments of the paper's size.
     Full,

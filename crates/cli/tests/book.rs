@@ -1,4 +1,5 @@
-//! Checks that the links in the book, in README files and in sources have existing targets.
+//! Checks that the links and includes of Markdown pages, and the citations of specifications in sources, have existing
+//! targets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

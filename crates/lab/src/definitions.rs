@@ -23,8 +23,8 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
-    /// The names by which users ask for the term: `Queue`; `Finished` and `unfinished`; and what stands in parentheses
-    /// before the colon, such as `assigned_rate`.
+    /// The names by which users ask for the term: the names in the term itself, such as `finished` and `unfinished`,
+    /// and the names in parentheses before the colon, such as `assigned_rate`.
     fn names(&self) -> impl Iterator<Item = String> {
         let before_colon = self.meaning.split_once(':').map_or("", |(before, _)| before);
         let in_parentheses = before_colon.split_once('(').and_then(|(_, rest)| rest.split_once(')'));

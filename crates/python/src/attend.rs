@@ -18,7 +18,7 @@ pub(crate) struct News(Mutex<Latest>);
 
 #[derive(Default)]
 struct Latest {
-    /// The figure that has begun, and the number of its runs.
+    /// The figure that has begun since the last call of [`News::tell`], and the number of its runs.
     figure: Option<(String, usize)>,
     runs: BTreeMap<usize, Run>,
 }

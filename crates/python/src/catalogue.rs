@@ -7,7 +7,8 @@ use raddle_lab::catalogue;
 use raddle_lab::experiment::keys;
 use raddle_schemes::registry::Registry;
 
-/// The names of one kind, or of all kinds. The text has an object for each list, with the list's title and entries.
+/// The names of one kind. The text is an object, in which the title of each list of names stands for the list's
+/// entries.
 #[pyfunction]
 pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
     let registry = Registry::builtin();

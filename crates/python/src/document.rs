@@ -82,8 +82,9 @@ impl Document {
         }
     }
 
-    /// Runs the experiment on exactly this many threads, if the fabric can be divided among them, and returns the digest of
-    /// the records, which are not kept. For tests: [`run`](Self::run) uses several threads only where they are faster.
+    /// Runs the experiment on exactly this many threads, if the fabric can be divided among them, and returns the
+    /// digest of the records, which are not kept. For tests: [`run`](Self::run) uses several threads only where they
+    /// are faster.
     fn digest(&self, py: Python<'_>, threads: usize) -> PyResult<String> {
         let (ran, _) = attend(py, None, |stop, _| {
             let control = Control { stop, progress: &mut |_| (), threads: Threads::Always(threads) };
@@ -122,9 +123,9 @@ impl Document {
         Ok(cells.iter().map(Cell::name).collect())
     }
 
-    /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the runs
-    /// in other processes ([`Spread`]). Returns the folder of each cell that has results, the results of all cells as a
-    /// text and a JSON text if the sweep is complete, and whether Ctrl-C stopped the sweep.
+    /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the
+    /// runs in other processes ([`Spread`]). Returns the folder of each cell, or `None` for a cell without results; the
+    /// results of all cells as a text and a JSON text, if the sweep is complete; and whether Ctrl-C stopped the sweep.
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
     fn sweep(

@@ -1,9 +1,9 @@
-//! Routings written in Python: a class whose objects choose egress ports in the packet engine. `python/raddle/_routing.py`
-//! has its base class.
+//! Routings written in Python: a class whose objects choose egress ports in the packet engine.
+//! `python/raddle/_routing.py` has its base class.
 //!
-//! Each node that forwards has an object of its own, which sees only this node, and draws random numbers from this node's
-//! stream. The records therefore do not depend on the number of threads. A thread takes Python's lock for each packet
-//! that has several next hops, so the threads of a run wait for each other.
+//! Each node that forwards has an object of its own, which sees only this node, and draws random numbers from this
+//! node's stream. The records therefore do not depend on the number of threads. A thread takes Python's lock for each
+//! packet that has several next hops, so the threads of a run wait for each other.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -127,7 +127,7 @@ fn parameter(name: &str, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
     Ok(parameter)
 }
 
-/// The rule of receivers, if the class has the parameter `hold`.
+/// The rule by which receivers hold packets that arrive out of order, if the class has the parameter `hold`.
 fn hold(settings: &Settings) -> Option<Hold> {
     settings.iter().find_map(|(parameter, value)| match value {
         Value::Duration(time) if parameter.name == HOLD.name => Hold::new(time, None),
@@ -168,7 +168,7 @@ struct Interpreted {
 /// A node's object of the class.
 struct Object {
     node: Py<Node>,
-    /// Its method `forward`.
+    /// The object's method `forward`.
     forward: Py<PyAny>,
 }
 

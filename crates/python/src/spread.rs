@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-/// A generator function of Python, such as `raddle.cluster.spread`. `spread(tasks)` yields the index of each task that has
-/// ended, with the files of its run as a dict of bytes. Between, it yields `None` several times a second. If the generator
-/// is closed, it begins no further task.
+/// A generator function of Python, such as `raddle.cluster.spread`. `spread(tasks)` yields the index of each task that
+/// has ended, with the files of its run as a dict of bytes. Between, it yields `None` several times a second. If the
+/// generator is closed, it begins no further task.
 pub(crate) struct Spread {
     spread: Py<PyAny>,
     /// The exception that ended the generator.
@@ -66,7 +66,7 @@ impl Elsewhere for Spread {
 }
 
 /// Does a task, which can name `routings`, in this process and into a new directory. A signal, such as that of a
-/// cancelled task, ends it.
+/// canceled task, ends it.
 #[pyfunction]
 pub(crate) fn do_task(
     py: Python<'_>,

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypedDict
 from ._routing import Routing
 "#;
 
-/// Keywords of Python that are names of keys.
+/// Keywords of Python that could be names of keys.
 const KEYWORDS: [&str; 7] = ["as", "class", "for", "from", "if", "in", "is"];
 
 #[test]

@@ -96,7 +96,8 @@ fn written(directory: &Path) -> std::time::SystemTime {
     fs::metadata(directory.join("log.txt")).unwrap().modified().unwrap()
 }
 
-/// Waits until a run writes into a folder whose name begins with `prefix`. Returns the folder's name.
+/// Waits until `folder` has an entry whose name begins with `prefix`, such as the temporary folder of a run. Returns
+/// the name of the entry.
 fn begun(folder: &Path, prefix: &str) -> String {
     let since = Instant::now();
     loop {
@@ -451,7 +452,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     interrupted("-KILL");
     assert!(!own.join("mine").exists());
     let first = written(&unfinished.join("30-short"));
-    // The partial results of the interrupted run are kept, and the run is repeated.
+    // The finished run is kept, and the killed run begins again. This time Ctrl-C interrupts the command.
     let output = interrupted("-INT");
     assert_eq!(output.status.code(), Some(130), "{}", told(&output));
     assert!(
@@ -467,7 +468,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     assert_eq!(names(&runs), ["30-long", "30-short", "40-long", "40-short"]);
     assert_eq!(written(&runs.join("30-short")), first, "it was not run again");
     assert_eq!(json(&runs.join("30-long/summary.json"))["flows"], 50);
-    // If a figure is already complete, the command runs its experiments again.
+    // If a figure is already complete, the command writes its runs again, as copies of the earlier runs.
     done(folder.path(), "reproduce mine.toml");
     assert!(written(&runs.join("30-short")) > first);
 }
@@ -497,8 +498,8 @@ fn a_figure_replaces_only_its_own() {
     assert_eq!(names(&folder.path().join("out/reproduce")), before);
 }
 
-/// Kills runs that replace an earlier run. The times of the kills are spread over the duration of a run. The last kill
-/// comes after the end of the run.
+/// Kills runs that replace an earlier run. The times of the kills are spread from the middle of a run to a time after
+/// its end.
 #[test]
 fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
     let folder = folder();
@@ -514,7 +515,7 @@ fn at_any_instant_of_a_kill_the_earlier_or_the_new_run_is_whole() {
         let running = format!("run small.toml --quiet --force --out d --seed {seed}");
         let mut child =
             command(folder.path(), &running).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Most kills fall into the second half, in which the run writes files and exchanges names.
+        // The kills begin in the second half, in which the run writes files and exchanges names.
         std::thread::sleep(whole.mul_f64(0.5 + 0.7 * f64::from(kill) / f64::from(kills)));
         child.kill().unwrap();
         child.wait().unwrap();

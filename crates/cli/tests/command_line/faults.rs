@@ -150,7 +150,7 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
     for kill in 0..kills {
         let (command, _) = COMMANDS[kill as usize % COMMANDS.len()];
         let begun = kill / COMMANDS.len() as u64;
-        // In every second iteration the results already exist, and the command replaces them.
+        // In every second round of the commands, results already exist, and the command replaces them.
         if begun.is_multiple_of(2) {
             fs::remove_dir_all(folder.join("out")).unwrap();
             fs::create_dir_all(folder.join("out/own")).unwrap();
@@ -197,8 +197,8 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
     assert_eq!(digests(&folder.join("out")), digests(&whole.path().join("out")));
 }
 
-/// Runs a script in a namespace in which `folder/t` is a file system of `size` bytes. Returns `None` if the test is
-/// skipped.
+/// Runs a script in a namespace in which `folder/t` is a file system of this size, such as `2M`. Returns `None` if the
+/// test is skipped.
 #[cfg(target_os = "linux")]
 fn on_small_disk(folder: &Path, size: &str, script: &str) -> Option<Output> {
     if left_out("RADDLE_NO_NAMESPACES") {
@@ -220,8 +220,8 @@ fn on_small_disk(folder: &Path, size: &str, script: &str) -> Option<Output> {
     Some(within(script).unwrap())
 }
 
-/// For every amount of free space, a run, a sweep and a figure either succeed or report that the disk is full. Earlier
-/// results are kept. The same command succeeds once there is more space.
+/// For several amounts of free space, a run, a sweep and a figure either succeed or report that the disk is full.
+/// Earlier results are kept. The same command succeeds once there is more space.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_said_and_spoils_nothing() {

@@ -329,7 +329,7 @@ fn the_flows_of_a_workload_cross_by_the_kernels_tcp() {
     );
 }
 
-/// Runs `papers/expeditus/fig8.toml` with a dozen small flows.
+/// Runs `papers/expeditus/fig8.toml` with a dozen flows, whose sizes come from a short list.
 #[test]
 fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
     if cannot_run() {
@@ -343,7 +343,7 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
         .replace("\"workload.flows\" = 150", "\"workload.flows\" = 12");
     assert!(short.contains("sizes.txt") && short.contains("flows\" = 12\n"), "{short}");
     fs::write(folder.path().join("short.toml"), short).unwrap();
-    // Half of the flows are short, the other half long.
+    // About half of the flows are short, the others long.
     fs::write(folder.path().join("sizes.txt"), "20000 0\n21000 50\n1200000 51\n1210000 100\n").unwrap();
     let raddle = |arguments: &str| {
         command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), arguments, "400").output().unwrap()

@@ -711,8 +711,8 @@ fn every_test_that_the_book_names_exists() {
     }
 }
 
-/// In this experiment the queue is shorter than a packet, so all packets are lost. The command warns before the run.
-/// With `--deny-warnings`, the command does not run the experiment.
+/// In this experiment the queue is shorter than a full packet, so all full packets are lost. The command warns before
+/// the run. With `--deny-warnings`, the command does not run the experiment.
 #[test]
 fn warnings_are_told_and_kept_and_can_be_denied() {
     let folder = folder();

@@ -1,7 +1,7 @@
 //! Runs that other processes do, usually on the machines of a cluster.
 //!
-//! A run becomes a task: a text with the resolved experiment. [`do_task`] does it in any process of the same program, and
-//! the files of the run's directory come back. They are put in place like the results of a run in this process.
+//! A run becomes a task: a text with the resolved experiment. [`do_task`] does it in any process of the same program,
+//! and the files of the run's directory come back. They are put in place like the results of a run in this process.
 
 use crate::experiment::{Cell, Document, EngineKind};
 use crate::run::Control;
@@ -144,7 +144,7 @@ pub(crate) mod tests {
     /// Does tasks in other directories of this process, in reverse order.
     #[derive(Default)]
     pub(crate) struct OtherDirectories {
-        /// The number of tasks.
+        /// The number of tasks that were given to this value, whether they were done or not.
         pub(crate) tasks: Mutex<usize>,
         /// A file whose content is lost on the way.
         loses: Option<&'static str>,

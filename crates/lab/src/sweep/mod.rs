@@ -40,7 +40,8 @@ pub struct CellRun {
 /// machine (specifications/live.md §3).
 const LIVE_TRIES: usize = 5;
 
-/// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label.
+/// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label. Every
+/// character that is no letter, digit or dot becomes a dash.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let dashed: String =
@@ -51,8 +52,8 @@ pub fn slug(name: &str) -> String {
 
 /// How to run a sweep.
 pub struct Control<'a> {
-    /// Maximum number of threads. The same number of cells runs at a time. If there are fewer cells, each cell gets
-    /// several threads.
+    /// Maximum number of threads. Up to the same number of cells run at a time. If there are fewer cells, the threads
+    /// are divided equally among them. If a cell is a live run, the cells run one after the other.
     pub threads: usize,
     /// When set, the runs stop early.
     pub stop: &'a AtomicBool,
@@ -156,12 +157,12 @@ pub fn sweep<'a>(
         |cell: &Cell| cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live);
     let threads = if cells.iter().any(is_live) { 1 } else { control.threads };
     let runs = in_parallel(cells.len(), threads, &is_over, &work)?;
-    // If the sweep is over, no work has begun, but other processes may have done some runs.
+    // If the sweep ended early, other processes may have done the runs of cells whose work has not begun here.
     Ok(runs.into_iter().zip(elsewhere).map(|(run, elsewhere)| run.or(elsewhere)).collect())
 }
 
 /// Each cell once for each seed: the cell's own seed and the numbers that follow it. The seeds are the labels of the
-/// sweep `seed`.
+/// sweep `seed`. With one seed, the cells stay as they are.
 ///
 /// # Errors
 /// If a cell's experiment is wrong, or the cells have seeds already.
@@ -190,7 +191,8 @@ pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
 }
 
 /// The output directory of each cell; `None` if the cell's results already exist. If only tables or captures of the
-/// earlier results have changed, the cell runs again and the old directory is renamed.
+/// earlier results have changed, the cell runs again and the old directory is renamed. A live run that was not faithful
+/// runs again, too.
 ///
 /// # Errors
 /// If a folder's contents may not be replaced.
@@ -245,9 +247,9 @@ pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Er
     Ok(directories)
 }
 
-/// Calls `work` with each number below `count`, on `threads` threads. If `count` is smaller than `threads`, each call
-/// gets several threads. The second argument of `work` is the number of threads for the call. Numbers that were not
-/// begun when `is_over` became true give `None`.
+/// Calls `work` with each number below `count`, on `threads` threads. If `count` is smaller than `threads`, the threads
+/// are divided equally among the calls, rounded down. The second argument of `work` is the number of threads for the
+/// call. Numbers that were not begun when `is_over` became true give `None`.
 ///
 /// # Errors
 /// If a call fails. The thread of that call then stops; other threads continue with the remaining numbers.

@@ -1,5 +1,5 @@
-//! The numbers of runs that differ only in their seed, and their means. The tables of sweeps and of reports agree because
-//! both come from here.
+//! The numbers of runs that differ only in their seed, and their means. The tables of sweeps and of reports agree
+//! because both come from here.
 
 use raddle_records::stats;
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ pub(crate) fn mean<'a>(
 
 /// Adds the numbers of a summary under flat names. The name of a number of a size class ends with the class
 /// (`fct_p99_us_under_100_kb`). Any other name begins with the names of the JSON objects that contain the number
-/// (`totals_data_bytes`).
+/// (`totals_data_bytes`), and with the tier if the number belongs to a tier (`imbalance_tier_1_mean`).
 fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
     match value {
         Value::Object(table) => {

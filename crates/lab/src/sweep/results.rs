@@ -45,7 +45,7 @@ pub struct Results {
     failures: Vec<(String, Value)>,
 }
 
-/// The mean of a number over the replicas of a group.
+/// The replicas of one cell: rows whose labels differ only in the seed.
 struct Group<'a> {
     /// The labels without the seed.
     labels: Vec<&'a (String, String)>,
@@ -137,7 +137,7 @@ impl Results {
         groups
     }
 
-    /// The groups and the directories of their cells, as JSON.
+    /// The groups with the directories of their cells, and the failures, as JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         let group = |group: &Group<'_>| {
@@ -164,14 +164,14 @@ impl Results {
 }
 
 impl Group<'_> {
-    /// The names of the numbers that the group's runs have.
+    /// The names of the numbers that the group's first run has.
     fn names(&self) -> Vec<String> {
         let first = self.rows.first().map(|row| &row.values);
         let numbers = first.into_iter().flatten().filter(|(_, value)| value.is_number());
         numbers.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The mean of a number, as [`replicas::mean`].
+    /// The mean of a number, and half the width of its interval, as [`replicas::mean`] gives them.
     fn number(&self, name: &str) -> Option<(f64, Option<f64>)> {
         replicas::mean(self.rows.iter().map(|row| &row.values), name)
     }

@@ -26,7 +26,7 @@ use std::time::Instant;
 /// The scale of a figure's runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scale {
-    /// Small runs, of about a minute.
+    /// Small runs. Most figures take less than a minute.
     #[default]
     Quick,
     /// Runs of the paper's size.

@@ -32,9 +32,10 @@ pub struct Found {
 pub struct Probe {
     /// The value as written in an experiment.
     pub shown: String,
-    /// Mean of the measure over the runs made.
+    /// Mean of the measure over the runs.
     pub measured: f64,
-    /// Number of runs made. It is less than the number of seeds if the mean could no longer reach the threshold.
+    /// Number of runs that gave a number. It is less than the number of seeds if the mean could no longer reach the
+    /// threshold, or if a run had nothing to measure.
     pub runs: usize,
     /// True if the measure reached the threshold.
     pub holds: bool,
@@ -47,7 +48,7 @@ impl Found {
         self.at_end.then_some("the end of the range; larger values may hold too")
     }
 
-    /// Total number of runs made.
+    /// Total number of runs that gave a number.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.probes.iter().map(|probe| probe.runs).sum()

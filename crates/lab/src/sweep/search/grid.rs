@@ -51,7 +51,7 @@ keys! {
     pub(super) GRID = "search" {
         /// The first and the last value. The first value is assumed to hold and is never tried.
         RANGE: Vec<f64> = Key::new("range").required().example("[0, 64]");
-        /// Distance between two neighbouring values. Required unless the range has whole numbers.
+        /// Distance between two neighboring values. Required unless the range has whole numbers.
         STEP: f64 = Key::new("step").computed("1 for whole numbers").example("0.1");
         /// Unit that follows the number in the experiment.
         UNIT: String = Key::new("unit").example("\"/ s\"");

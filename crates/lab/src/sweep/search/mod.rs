@@ -2,7 +2,7 @@
 //! An example is the largest number of flows of which 99% meet their deadline (specifications/pdq.md §10).
 //!
 //! The search assumes that the measure falls along the key: if it holds at a value, it holds at all smaller values. The
-//! measure is averaged over seeds. The seeds are the same at every value, so that neighbouring values have the same
+//! measure is averaged over seeds. The seeds are the same at every value, so that neighboring values have the same
 //! random draws. If the assumption fails, the value found still holds and the next value does not, but a greater value
 //! may hold as well. With few seeds the assumption can fail although the mean over many seeds falls: the bad luck of
 //! one seed at a value persists for many greater values. More seeds help. A scan of all values would not help, because
@@ -115,7 +115,7 @@ impl Search {
     }
 
     /// The mean of the measure over the seeds, at an index of the grid. The remaining seeds are skipped once their
-    /// results could no longer lift the mean to the threshold.
+    /// results could no longer lift the mean to the threshold, if the measure's greatest value is known.
     fn probe(
         &self,
         document: &Document,
