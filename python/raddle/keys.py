@@ -394,7 +394,7 @@ Plot = TypedDict(
         "x": str,
         # Label of the x axis. If left out, the label depends on the kind of plot.
         "x_label": str,
-        # Label of the y axis. If left out, the label is the quantity.
+        # Label of the y axis. If left out, the label depends on the kind of plot.
         "y_label": str,
     },
     total=False,
@@ -1416,7 +1416,7 @@ Search = TypedDict(
         "relative": Any,
         # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
         "relative_where": str,
-        # Number of runs at each value. (default: `1`)
+        # Largest number of runs at each value. Each of these runs has its own seed. (default: `1`)
         "seeds": int,
         # Rates are given as shares of this rate.
         "share_of": str,
@@ -1890,7 +1890,7 @@ class ComputeLinks(TypedDict, total=False):
     """A link of an example."""
 
     capacity: float
-    """Capacity of the link."""
+    """Capacity of the link. Rates of flows are in the same unit."""
 
     label: str
     """Label of the link."""
@@ -1957,7 +1957,7 @@ class ComputeTraces(TypedDict, total=False):
     """Label of the trace."""
 
     reference_ticks: int
-    """Number of computations of the slow reference algorithms. (default: `ticks`)"""
+    """Number of computations of the slow reference algorithm. (default: `ticks`)"""
 
     workload: Workload
     """The workload that generates the flows."""

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// The variable that names the Python interpreter.
 const PYTHON: &str = "RADDLE_PYTHON";
 
-/// How to install the package.
+/// The hint that says how to install the Python package.
 const INSTALL: &str = "install the package and Ray with `pip install '.[ray]'` in the folder of Raddle's repository, and \
                        name that Python by RADDLE_PYTHON";
 

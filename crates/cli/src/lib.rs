@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 enum Ended {
     Done,
     CheckFailed,
-    /// A run delivered nothing, and its records are kept. Or some cells of a sweep did not run.
+    /// A run delivered nothing (its records are kept), or some cells of a sweep have no finished run.
     RunFailed,
     Interrupted,
 }

@@ -12,13 +12,13 @@ use std::time::Duration;
 /// Interval between two checks of signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The states of the runs that have changed since the last call of [`News::tell`], by number of the run.
+/// The states of the runs that have changed since the latest call of [`News::tell`], by number of the run.
 #[derive(Default)]
 pub(crate) struct News(Mutex<Latest>);
 
 #[derive(Default)]
 struct Latest {
-    /// The figure that has begun since the last call of [`News::tell`], and the number of its runs.
+    /// The figure that has begun since the latest call of [`News::tell`], and the number of its runs.
     figure: Option<(String, usize)>,
     runs: BTreeMap<usize, Run>,
 }
@@ -50,9 +50,10 @@ impl News {
         self.latest().runs.entry(run).or_default().has_ended = true;
     }
 
-    /// Calls `watch.begin(figure, runs)` if a figure has begun. Then calls `watch.hear(run, share, seconds_left,
-    /// packet_hops, has_ended)` for each run whose state has changed since the last call. `share` is the share of the
-    /// run that is done, estimated as in [`RunState::seconds_left`].
+    /// Calls `watch.begin(figure, runs)` if a figure has begun. Then calls
+    /// `watch.hear(run, share, seconds_left, packet_hops, has_ended)` for each run whose state has changed since the
+    /// previous call of this function. `share` is the share of the run that is done, estimated as in
+    /// [`RunState::seconds_left`].
     fn tell(&self, py: Python<'_>, watch: Option<&Py<PyAny>>) -> PyResult<()> {
         let Latest { figure, runs } = std::mem::take(&mut *self.latest());
         let Some(watch) = watch else { return Ok(()) };

@@ -512,7 +512,7 @@ impl Warned {
     }
 }
 
-/// Compares runs: plots them in this look if a file is given, and prints the comparison.
+/// Compares runs: plots them in the look `look` if a file is given, and prints the comparison.
 fn compare(
     directories: &[PathBuf],
     plot: Option<&Path>,

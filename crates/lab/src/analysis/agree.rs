@@ -35,7 +35,7 @@ keys! {
     }
 }
 
-/// The distances between the two runs.
+/// The keys of all distances between the two runs.
 static DISTANCES: [&Key<Fraction>; 6] = [&FCT_MEAN, &FCT_P50, &FCT_P90, &FCT_P99, &FCT_DISTANCE, &LINK_LOAD];
 
 /// Reads the largest allowed value of each of [`DISTANCES`] from `[agree]`, in the same order. `None` means no limit.
@@ -74,7 +74,7 @@ struct Half {
     flows: Vec<FlowRecord>,
 }
 
-/// The differences between the two engines. `Display` formats it as a text table.
+/// The differences between the two engines. `Display` formats them as a text table.
 #[derive(Debug, Clone)]
 pub struct Agreement {
     distances: Vec<Distance>,

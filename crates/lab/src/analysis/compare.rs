@@ -169,7 +169,7 @@ impl Comparison {
         json!({ "runs": runs, "differences": self.differences, "measures": lines })
     }
 
-    /// Plots slowdown against flow size and the distribution of FCTs, with one curve for each run, in this look.
+    /// Plots slowdown against flow size and the distribution of FCTs, with one curve for each run, in the look `look`.
     ///
     /// # Errors
     /// If a run's records cannot be read, if the file's name does not end in `.svg`, `.png` or `.pdf`, or if the file

@@ -40,8 +40,8 @@ const UTILITIES: [(&str, Utility, &str); 3] = [
     ("tenant", Utility::PerTenant, "sum over sources of the root of their Gbps"),
 ];
 
-/// Largest memory of the link weights (one for each flow and link), in bytes. All flows of the experiment count as
-/// active at once, so there may be many weights.
+/// Largest memory of a protocol's link weights (one for each flow and link), in bytes. All flows of the experiment
+/// count as active at once, so there may be many weights.
 const MOST_BYTES: usize = 4 << 30;
 
 fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), Error> {

@@ -147,7 +147,7 @@ impl LiveRuns {
 /// The result of judging a claim.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Paper, figure and claim: `r2c2/fig10/tcp-p99`.
+    /// Name of the claim, with its paper and figure: `r2c2/fig10/tcp-p99`.
     pub claim: String,
     /// Section of the paper.
     pub section: String,

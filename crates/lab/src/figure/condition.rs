@@ -57,7 +57,7 @@ impl Where {
         }
     }
 
-    /// True if the condition selects that flow.
+    /// True if the condition selects the flow `flow`.
     pub(super) fn takes_flow(self, flow: &FlowRow) -> bool {
         match self {
             Self::Sizes(Sizes { least, most }) => (least..=most).contains(&flow.size),
@@ -74,7 +74,7 @@ impl Where {
         from.is_none_or(|from| from == ends.0) && to.is_none_or(|to| to == ends.1)
     }
 
-    /// True if the condition selects the switches of that tier.
+    /// True if the condition selects the switches of the tier `tier`.
     pub(super) fn takes_tier(self, tier: u64) -> bool {
         self == Self::Tier(tier)
     }

@@ -7,7 +7,7 @@ use crate::run::records::{FlowRow, Interval, Records};
 use raddle_core::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A quantity of the data that hosts receive.
+/// A quantity that is recorded for each flow and interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
     /// Bytes of all packets that arrive.

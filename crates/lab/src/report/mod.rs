@@ -42,7 +42,7 @@ const CLAIMS: &str = "claims.json";
 /// Largest number of runs in detail, if the user chooses none.
 const MOST_DETAILED: usize = 8;
 
-/// Largest size of the data of all runs in detail, in bytes, if the user chooses none. A first run is always shown.
+/// Largest size of the data of all runs in detail, in bytes, if the user chooses none. The first run is always shown.
 const MOST_BYTES: usize = 24 << 20;
 
 /// The report on finished runs.

@@ -74,7 +74,7 @@ fn scheme(document: &Document) -> String {
     ["transport", "routing", "flow_control"].into_iter().filter_map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// The engine of the experiment.
+/// The name of the experiment's engine, if its file gives one.
 fn engine(document: &Document) -> String {
     let table = experiment::table_in(&document.root, &["engine"]);
     match table.and_then(|table| table.get("kind")).map(|item| &item.value) {

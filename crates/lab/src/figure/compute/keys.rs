@@ -69,7 +69,7 @@ keys! {
     pub(super) LINK = "compute.links" {
         /// Label of the link.
         LINK_LABEL: String = Key::new("label").required().example("\"1->4\"");
-        /// Capacity of the link.
+        /// Capacity of the link. Rates of flows are in the same unit.
         CAPACITY: f64 = Key::new("capacity").required().example("1");
     }
 
@@ -98,7 +98,7 @@ keys! {
     pub(super) TRACE = "compute.traces" {
         /// Label of the trace.
         TRACE_LABEL: String = Key::new("label").required().example("\"10 MB\"");
-        /// Number of computations of the slow reference algorithms.
+        /// Number of computations of the slow reference algorithm.
         REFERENCE_TICKS: u32 = Key::new("reference_ticks").computed("`ticks`").example("10");
         /// The workload that generates the flows.
         TRACE_WORKLOAD: Inner =

@@ -379,7 +379,7 @@ impl Measure {
         let wanted = replicas(runs, labels).filter(|run| seeds.hold(run));
         let numbers = wanted.map(|run| self.of_run(run, runs));
         let numbers: Vec<f64> = match self.of {
-            // If the program did not end in some runs, a mean over the remaining runs would favour fast runs.
+            // If the program did not end in some runs, a mean over the remaining runs would favor fast runs.
             Of::Makespan => numbers.collect::<Option<_>>()?,
             _ => numbers.flatten().collect(),
         };

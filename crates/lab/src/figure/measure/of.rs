@@ -33,15 +33,15 @@ pub(in crate::figure) enum Of {
     ActiveFlowsOfSource,
     /// Imbalance of a switch's uplinks in an interval: (most - least) / mean of the bytes that they send.
     Imbalance,
-    /// A quantity of the data that hosts receive from each flow, in a window.
+    /// A quantity that is recorded for each flow and interval, over the intervals of a window.
     Received(Received),
     /// Throughput of all flows together, one value for each interval of the record.
     ThroughputOfInterval,
-    /// Length of a port's queue, one value for each sample.
+    /// Length of a port's queue in bytes, one value for each sample.
     QueueLength,
     /// Number of ports at which data waits, one value for each time of a sample.
     PortsInUse,
-    /// Time at which a program's last rank to end ended, in milliseconds. Programs that did not end have no value.
+    /// Time at which the slowest rank of a program ended, in milliseconds. Programs that did not end have no value.
     Makespan,
     Value,
 }

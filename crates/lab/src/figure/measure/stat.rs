@@ -14,7 +14,7 @@ pub(in crate::figure) enum Stat {
     Count,
     /// The coefficient of variation: the standard deviation over the mean.
     Variation,
-    /// The percentile by nearest rank.
+    /// A percentile by nearest rank: 99.9 for the p99.9.
     Percentile(f64),
     /// The share of values from `least` to `most`, both included.
     Share {

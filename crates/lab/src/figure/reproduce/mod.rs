@@ -83,7 +83,7 @@ impl Options {
 
 /// An observer of a reproduction.
 pub trait Watch: Sync {
-    /// Other processes begin runs of several figures. `runs` are the names of the runs, with their figures.
+    /// Other processes begin the runs of one or several figures. `runs` are the names of the runs, with their figures.
     fn begin_elsewhere(&self, runs: &[String]);
     /// The runs of a figure begin. `runs` are the names of the runs that are not yet finished.
     fn begin(&self, figure: &str, runs: &[String]);

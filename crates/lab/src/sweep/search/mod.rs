@@ -48,7 +48,7 @@ keys! {
         KEY: String = Key::new("key").required().example("\"workload.flows\"");
         /// A value holds if the mean of the measure over seeds is at least this number.
         AT_LEAST: f64 = Key::new("at_least").required().example("0.99");
-        /// Number of runs at each value.
+        /// Largest number of runs at each value. Each of these runs has its own seed.
         SEEDS: u64 = Key::new("seeds").or("1").above_zero();
         ..&GRID, &MEASURE;
     }
