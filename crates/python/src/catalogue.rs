@@ -7,8 +7,8 @@ use raddle_lab::catalogue;
 use raddle_lab::experiment::keys;
 use raddle_schemes::registry::Registry;
 
-/// The names of one kind. The text is an object, in which the title of each list of names stands for the list's
-/// entries.
+/// The names of one kind. The text is an object, whose keys are the titles of lists, and whose values are the entries
+/// of these lists.
 #[pyfunction]
 pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
     let registry = Registry::builtin();

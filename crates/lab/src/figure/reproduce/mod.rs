@@ -85,7 +85,7 @@ impl Options {
 pub trait Watch: Sync {
     /// Other processes begin the runs of one or several figures. `runs` are the names of the runs, with their figures.
     fn begin_elsewhere(&self, runs: &[String]);
-    /// The runs of a figure begin. `runs` are the names of the runs that are not yet finished.
+    /// The runs of a figure begin. `runs` are their names, without the runs that were copied from finished runs.
     fn begin(&self, figure: &str, runs: &[String]);
     /// A run has progressed. `run` is its place among the runs that began together.
     fn progress(&self, run: usize, progress: &RunState);
