@@ -72,7 +72,7 @@ struct Waiting {
     bytes: Option<Vec<u8>>,
 }
 
-/// Writes the packets of the chosen links, each at the time when its last bit leaves.
+/// Writes the packets of the chosen links, each with the time at which its last bit leaves.
 pub(crate) struct Capture {
     writer: PcapngWriter,
     /// Interface number by link; set only for captured links.

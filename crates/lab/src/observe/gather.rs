@@ -128,7 +128,7 @@ impl Listener for Gather<'_> {
     }
 }
 
-/// An observer that receives every packet.
+/// An observer that receives every packet, or every part of a fluid flow.
 pub(crate) struct Sampled<'a>(pub(crate) Gather<'a>);
 
 impl<'a> From<Sampled<'a>> for Gather<'a> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Default simulated time between two deadlock checks. It is much longer than any pause that is not part of a deadlock.
+/// Default simulated time between two deadlock checks. It is much longer than usual pauses without a deadlock.
 pub(crate) const WATCHDOG: Duration = Duration::from_ms(10);
 
 /// The record of each link with flow control, for a run that ended at `now`.
@@ -98,7 +98,7 @@ struct Level {
     links: usize,
     /// Number of ports that were paused at least once.
     paused_links: usize,
-    /// Number of pauses that these ports sent to their neighbours.
+    /// Number of pauses that these ports sent to their neighbors.
     pauses: u64,
 }
 

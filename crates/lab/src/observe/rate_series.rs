@@ -32,9 +32,9 @@ struct Large {
     size: u64,
 }
 
-/// Counts the application bytes that reach their hosts.
+/// Counts the application bytes that reach their receivers, by sender and by large flow.
 pub(crate) struct RateSeries {
-    /// A column for each node, then one for each large flow.
+    /// A column for each number of a node up to the largest number of a host, then one for each large flow.
     bytes: Intervals<Arrived>,
     nodes: usize,
     large: Vec<Large>,
@@ -46,8 +46,8 @@ impl RateSeries {
     /// Memory of a column in an interval.
     pub(crate) const BYTES_A_CELL: usize = size_of::<Arrived>();
 
-    /// Number of columns: one for each number of a host, and one for each large flow. Hosts have the first numbers in
-    /// most topologies, but not in all of them.
+    /// Number of columns: one for each number of a node up to the largest number of a host, and one for each large flow.
+    /// In most topologies, hosts have the first numbers, so these nodes are the hosts.
     pub(crate) fn columns(topology: &Topology) -> usize {
         topology.hosts().map(|host| host.index() + 1).max().unwrap_or(0) + LARGE_FLOWS
     }
@@ -97,7 +97,7 @@ impl RateSeries {
         }
     }
 
-    /// The rows of a run that ended at `end`, in order of time: first the senders, then the large flows.
+    /// The rows of a run that ended at `end`, in order of time. In each interval, the senders come before the large flows.
     pub(crate) fn records(self, end: Time) -> Vec<RateSeriesRecord> {
         let senders =
             (0..self.nodes).map(|node| (node, u32::try_from(node).expect("nodes have 32 bits"), None));

@@ -19,8 +19,8 @@ pub type Warned<'a> = dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync + 'a;
 pub struct Out<'a> {
     /// The directory.
     pub path: &'a Path,
-    /// True if the results replace any existing contents. Only files that Raddle wrote are deleted: a directory that
-    /// holds other files is renamed.
+    /// True if the results replace any existing contents. Only files that Raddle wrote are deleted: a directory with
+    /// other or changed files is renamed.
     pub force: bool,
     /// Called with the old and the new name of each renamed directory.
     pub renamed: &'a (dyn Fn(&Path, &Path) + Sync),
@@ -201,8 +201,8 @@ impl Place {
     }
 
     /// Renames `folder`, which holds whole results beside the directory, to the name of the directory. At any instant
-    /// the name refers to either the whole earlier or the whole new results. On file systems that cannot exchange
-    /// names, the name is missing for an instant. Returns the manifest of the earlier results if they are now in
+    /// the name refers to either the whole earlier or the whole new results, except on file systems that cannot exchange
+    /// names, where the name is missing for an instant. Returns the manifest of the earlier results if they are now in
     /// `folder` and may be removed.
     pub(super) fn put(
         &self,
@@ -287,8 +287,9 @@ impl Place {
         Ok(())
     }
 
-    /// Removes whole results that have no name: new results that have not got the name yet, or old results that have
-    /// lost the name in the exchange. If no directory has the name, these results get the name.
+    /// Handles finished results under a temporary name: new results that have not got the final name yet, or old results
+    /// that have lost it in the exchange. If they are whole and the final name is free, they get it. Otherwise Raddle's
+    /// files in them are removed.
     fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         let contents = Contents::read(folder)?;
         let path = self.path();
