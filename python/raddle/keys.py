@@ -170,7 +170,7 @@ class Engine(TypedDict, total=False):
     """The flow engine computes rates only at multiples of this time. If left out, it computes them at every event."""
 
     header: str
-    """Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the length of the transport's headers. Only with `cut_through = true`."""
+    """Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the length of the transport's headers, or 64 B if headers are part of the payload. Only with `cut_through = true`."""
 
     hello_period: str
     """Time between two hello messages. Only with `discovery = "hello"`. (default: 1 ms)"""
@@ -1350,7 +1350,7 @@ Scheme = TypedDict(
         "profile": Literal["none", "dcqcn-40g", "dcqcn-100g", "dcqcn-400g"],
         # Quantized congestion notification: queues sample frames and report their congestion to the frames' sources
         "qcn": SchemeQcn,
-        # The egress queues of switches. If left out, ports have unbounded FIFOs, or `strict` queues with `flow_control`.
+        # The egress queues of all ports. If left out, ports have unbounded FIFOs, or `strict` queues with `flow_control`.
         "queue": Literal["fifo", "strict", "ets"] | SchemeQueue2,
         # Rack-scale network stack: flow events are broadcast, every node computes all rates, packets are source-routed
         "r2c2": SchemeR2c2,
@@ -1773,7 +1773,7 @@ Workload = TypedDict(
         "class": Literal["S", "W", "A", "B", "C", "D"],
         # A collective operation of all ranks.
         "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
-        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        # If true, ranks of `halo` also send to neighbors across corners. (default: `false`)
         "corners": bool,
         # Deadlines of drawn flows. If left out, flows have no deadlines.
         "deadlines": Literal["none", "fixed", "exponential"] | WorkloadDeadlines2,
@@ -1821,7 +1821,7 @@ Workload = TypedDict(
         "size": str,
         # Sizes of drawn flows.
         "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | WorkloadSizes2 | list[str],
-        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        # The communication pattern of a known program, or of neighbors on a grid (`halo`).
         "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
         # Weight of each flow in the allocation of rates. (default: `1`)
         "weight": int,
@@ -1911,7 +1911,7 @@ ComputePrograms = TypedDict(
     {
         # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
         "class": Literal["S", "W", "A", "B", "C", "D"],
-        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        # If true, ranks of `halo` also send to neighbors across corners. (default: `false`)
         "corners": bool,
         # Sizes of the grid of `halo`: one to three numbers.
         "grid": list[int],
@@ -1929,7 +1929,7 @@ ComputePrograms = TypedDict(
         "scaled": bool,
         # Message sizes of `halo`: one size for each exchange in an iteration.
         "sizes": list[str],
-        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        # The communication pattern of a known program, or of neighbors on a grid (`halo`).
         "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
         # If true, the grid of `halo` wraps around. (default: `false`)
         "wraps": bool,

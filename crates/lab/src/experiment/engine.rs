@@ -45,7 +45,7 @@ pub struct Engine {
     /// True if nodes use cut-through forwarding: a node forwards a packet before its last bit has arrived.
     pub cut_through: bool,
     /// Number of bytes of a packet that must have arrived before a node forwards the packet; `None` for the length of
-    /// the transport's headers.
+    /// the transport's headers, or for 64 B if headers are part of the payload.
     pub header: Option<Bytes>,
     /// Simulated time at which the run stops even if flows are unfinished.
     pub time_limit: Option<Time>,
@@ -77,7 +77,8 @@ keys! {
         /// If true, a node forwards a packet as soon as its header has arrived.
         CUT_THROUGH: bool = Key::new("cut_through").or("false");
         /// Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the
-        /// length of the transport's headers. Only with `cut_through = true`.
+        /// length of the transport's headers, or 64 B if headers are part of the payload. Only with
+        /// `cut_through = true`.
         HEADER: Bytes = Key::new("header").example("\"64 B\"").such("from 1 B to 4 GiB", |header: &Bytes| {
             *header > Bytes(0) && u32::try_from(header.0).is_ok()
         });
@@ -195,7 +196,7 @@ impl Engine {
 pub struct Record {
     /// True to keep a row for each directed link.
     pub links: bool,
-    /// True to keep a histogram of the queue of each port (packet engine).
+    /// True to keep a histogram of the queue length at each port (packet engine).
     pub queues: bool,
     /// Length of the intervals in which the bytes on uplinks are counted. The imbalance of switches is computed from
     /// these counts.

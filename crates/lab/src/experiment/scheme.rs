@@ -105,7 +105,7 @@ keys! {
         PROFILE: Name = Key::new("profile").or("\"none\"").registered("profile", |registry| {
             and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
         });
-        /// The egress queues of switches. If left out, ports have unbounded FIFOs, or `strict` queues with
+        /// The egress queues of all ports. If left out, ports have unbounded FIFOs, or `strict` queues with
         /// `flow_control`.
         QUEUE: Kinded = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
     }

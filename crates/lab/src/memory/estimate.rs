@@ -33,9 +33,9 @@ const A_RANK: u64 = 4 << 10;
 /// Bytes that every run takes besides the program itself: file buffers and percentiles.
 const ANY_RUN: u64 = 1 << 20;
 
-/// Model of the flows that are live at one time. Each host's link serves its flows one after the other. The transfer of a
-/// flow begins when its sender's and its receiver's link are free, and lasts for its size divided by the sender's rate.
-/// A flow with an `app_rate` does not wait, and lasts for its size divided by the lower of the two rates.
+/// Model of the flows that are live at one time. Each host's link serves its flows one after the other. The transfer of
+/// a flow begins when its sender's and its receiver's link are free, and lasts for its size divided by the sender's
+/// rate. A flow with an `app_rate` does not wait, and lasts for its size divided by the lower of the two rates.
 #[derive(Debug)]
 pub(crate) struct Peak {
     /// Indexed by node: the time at which the node's link will have sent all added flows without an `app_rate`.

@@ -46,8 +46,8 @@ impl RateSeries {
     /// Memory of a column in an interval.
     pub(crate) const BYTES_A_CELL: usize = size_of::<Arrived>();
 
-    /// Number of columns: one for each number of a node up to the largest number of a host, and one for each large flow.
-    /// In most topologies, hosts have the first numbers, so these nodes are the hosts.
+    /// Number of columns: one for each number of a node up to the largest number of a host, and one for each large
+    /// flow. In most topologies, hosts have the first numbers, so these nodes are the hosts.
     pub(crate) fn columns(topology: &Topology) -> usize {
         topology.hosts().map(|host| host.index() + 1).max().unwrap_or(0) + LARGE_FLOWS
     }
@@ -97,7 +97,8 @@ impl RateSeries {
         }
     }
 
-    /// The rows of a run that ended at `end`, in order of time. In each interval, the senders come before the large flows.
+    /// The rows of a run that ended at `end`, in order of time. In each interval, the senders come before the large
+    /// flows.
     pub(crate) fn records(self, end: Time) -> Vec<RateSeriesRecord> {
         let senders =
             (0..self.nodes).map(|node| (node, u32::try_from(node).expect("nodes have 32 bits"), None));

@@ -27,13 +27,13 @@ struct Live {
     /// For each switch that the flow has crossed: the switch, the largest position in the flow of a packet that has
     /// left the switch, and the link by which this packet left.
     left: Vec<(NodeId, u64, LinkId)>,
-    /// The delay of the latest packet, from its generation to its arrival; `None` before the first arrival, or if packets
-    /// do not carry the time of their generation.
+    /// The delay of the latest packet, from its generation to its arrival; `None` before the first arrival, or if
+    /// packets do not carry the time of their generation.
     delay: Option<Duration>,
 }
 
-/// The latest report of a receiver: the time of the report, and the flow's progress at the beginning of the interval that
-/// contains this time.
+/// The latest report of a receiver: the time of the report, and the flow's progress at the beginning of the interval
+/// that contains this time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
     at: Time,

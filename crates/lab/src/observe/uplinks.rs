@@ -63,8 +63,8 @@ impl Uplinks {
         sent[number as usize] += u64::from(size);
     }
 
-    /// The imbalance of every switch in every interval that was complete by `end` and in which the switch sent something
-    /// upward, in order of time.
+    /// The imbalance of every switch in every interval that was complete by `end` and in which the switch sent
+    /// something upward, in order of time.
     pub(crate) fn imbalance(&self, end: Time) -> Vec<ImbalanceRecord> {
         let interval = self.interval.as_ps();
         let sample = |number: u64, switch: u32, sent: &[u64]| {

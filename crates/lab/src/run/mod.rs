@@ -207,7 +207,8 @@ pub(crate) struct Sinks<'a> {
 ///
 /// # Errors
 /// If `flow` fails, if packets or bytes are not conserved, if a packet is lost despite flow control, if nothing moves any
-/// more although a program or a link waits, or if a part of the scheme cannot go on.
+/// more although a program or a link waits, or if a part of the scheme cannot go on. Also if the run is stopped during
+/// its set-up, or if a live run cannot be set up.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,

@@ -133,8 +133,8 @@ impl Document {
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
-        // To draw and survey many flows takes long. So the experiment is first refused if its fabric, its ranks and the flows
-        // that are known to start at the same time already need too much memory.
+        // To draw and survey many flows takes long. So the experiment is first refused if its fabric, its ranks and the
+        // flows that are known to start at the same time already need too much memory.
         let fabric = memory::fabric(&topology, engine_bytes(experiment.engine.kind), |_| ());
         let flows = experiment.workload.at_once().unwrap_or(0);
         let ranks = experiment.workload.program().unwrap_or_default().ranks;
@@ -509,8 +509,8 @@ impl Prepared {
         self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)
     }
 
-    /// The queue of the port at the start of this link, if the transport or the experiment provides a queue. Otherwise a
-    /// [`Strict`] queue if the port must report departures, and `None` (a FIFO) if not.
+    /// The queue of the port at the start of this link, if the transport or the experiment provides a queue. Otherwise
+    /// a [`Strict`] queue if the port must report departures, and `None` (a FIFO) if not.
     pub(crate) fn queue(&mut self, link: LinkId) -> Option<Box<dyn Queue>> {
         (self.parts.queue)(link)
             .or_else(|| Some(self.ports.queue.as_mut()?(link)))

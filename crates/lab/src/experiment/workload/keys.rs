@@ -161,7 +161,7 @@ keys! {
 
     /// The keys of a skeleton.
     pub(crate) SKELETON_KEYS = "workload" {
-        /// The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        /// The communication pattern of a known program, or of neighbors on a grid (`halo`).
         SKELETON: Name = Key::new("skeleton").example("\"cg\"").registered("skeleton", skeletons);
         /// Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
         RANKS: u32 = Key::new("ranks").above_zero().example("64");
@@ -176,7 +176,7 @@ keys! {
             Key::new("sizes").example("[\"97 KB\"]").such("one or more sizes", |sizes: &Vec<Bytes>| !sizes.is_empty());
         /// If true, the grid of `halo` wraps around.
         WRAPS: bool = Key::new("wraps").or("false");
-        /// If true, ranks of `halo` also send to neighbours across corners.
+        /// If true, ranks of `halo` also send to neighbors across corners.
         CORNERS: bool = Key::new("corners").or("false");
         /// Number of iterations of a skeleton or a collective operation.
         ITERATIONS: u32 = Key::new("iterations").computed("the program's own").above_zero().example("10");
@@ -232,7 +232,7 @@ key! {
     /// Rate of each sender, as a share of its link's rate.
     pub(super) SENDER_LOAD: f64 =
         Key::new("load").required().example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
-    /// Size of a frame. Each frame is a flow. CEE's evaluation uses 1500 B.
+    /// Size of a frame. Each frame is a flow, except with `bursty`. CEE's evaluation uses 1500 B.
     pub(super) FRAME: Bytes = Key::new("frame").or("\"1500 B\"").above_zero();
     /// Mean number of frames in a burst.
     pub(super) BURST: u32 = Key::new("burst").required().above_zero().example("10");

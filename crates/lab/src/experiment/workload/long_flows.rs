@@ -1,4 +1,4 @@
-//! Long flows: one flow for each pair. From time 0 on, the flow uses a stated share of the sender's link rate.
+//! Long flows: one flow for each pair. From time 0 on, the flow sends at a stated share of the sender's link rate.
 
 use super::generated::read_pairs;
 use super::keys::{APP_RATE, ARRIVALS, DEADLINES, DURATION, FLOWS, LOAD, ONCE, SIZES};

@@ -26,8 +26,8 @@ pub(crate) struct Origin {
     /// The name of a routing that is not part of the program, and the digest of its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     routing: Option<(String, String)>,
-    /// The digest of `kind`, the resolved experiment, the bytes of every file that it names, `routing`, Raddle's version,
-    /// and the bytes of the program. Equal digests mean equal results.
+    /// The digest of `kind`, the resolved experiment, the bytes of every file that it names, `routing`, Raddle's
+    /// version, and the bytes of the program. Equal digests mean equal results.
     pub(crate) inputs: String,
 }
 
@@ -227,8 +227,8 @@ impl Contents {
         (!self.changed.is_empty()).then(changed)
     }
 
-    /// The reason why these are not results of the kind, version and experiment of that origin; `None` if they are, or if
-    /// the directory is empty.
+    /// The reason why these are not results of the kind, version and experiment of that origin; `None` if they are, or
+    /// if the directory is empty.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {
             if self.foreign.iter().any(|file| Path::new(file).starts_with(sweep::FOLDER)) {

@@ -201,9 +201,9 @@ impl Place {
     }
 
     /// Renames `folder`, which holds whole results beside the directory, to the name of the directory. At any instant
-    /// the name refers to either the whole earlier or the whole new results, except on file systems that cannot exchange
-    /// names, where the name is missing for an instant. Returns the manifest of the earlier results if they are now in
-    /// `folder` and may be removed.
+    /// the name refers to either the whole earlier or the whole new results, except on file systems that cannot
+    /// exchange names, where the name is missing for an instant. Returns the manifest of the earlier results if they
+    /// are now in `folder` and may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,
@@ -287,9 +287,9 @@ impl Place {
         Ok(())
     }
 
-    /// Handles finished results under a temporary name: new results that have not got the final name yet, or old results
-    /// that have lost it in the exchange. If they are whole and the final name is free, they get it. Otherwise Raddle's
-    /// files in them are removed.
+    /// Handles finished results under a temporary name: new results that have not got the final name yet, or old
+    /// results that have lost it in the exchange. If they are whole and the final name is free, they get it. Otherwise
+    /// Raddle's files in them are removed.
     fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         let contents = Contents::read(folder)?;
         let path = self.path();
