@@ -406,8 +406,8 @@ fn discover(parts: &mut Built, topology: &Topology, period: Duration) {
 /// Upper bound of a topology discovery packet's size, in any framing.
 const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
 
-/// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. A hello is then
-/// under way on a link for at most a quarter of the period.
+/// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. A hello is
+/// then under way on a link for at most a quarter of the period.
 const HELLO_TIMES: u64 = 4;
 
 /// True if the kernels of namespaces replace this transport's hosts. With a transport that has its own forwarders, the

@@ -36,8 +36,8 @@ fn crossing(topology: &Topology, bytes: u64) -> Duration {
     times.fold(Duration::ZERO, |sum, time| sum + time)
 }
 
-/// Returns the mean, over packets, of the sum of a packet's waiting times at the ports of a line, in us. The mean time between two arrivals is `gap` us.
-/// Each packet has one of two sizes with equal probability.
+/// Returns the mean, over packets, of the sum of a packet's waiting times at the ports of a line, in us. The mean time
+/// between two arrivals is `gap` us. Each packet has one of two sizes with equal probability.
 fn mean_wait(topology: &Arc<Topology>, gap: f64, sizes: [u64; 2], packets: u32) -> f64 {
     let (mut gaps, mut draws) = (Stream::new(1, 0, "test/gaps"), Stream::new(1, 0, "test/sizes"));
     let mut at = 0.0;

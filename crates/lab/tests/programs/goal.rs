@@ -26,7 +26,8 @@ l2 requires l1
 }
 ";
 
-/// Keys of `[scheme]` for UDP, and an empty `[engine]`. UDP has a payload of 1,456 bytes, which makes packets of 1,500 bytes.
+/// Keys of `[scheme]` for UDP, and an empty `[engine]`. UDP has a payload of 1,456 bytes, which makes packets of 1,500
+/// bytes.
 const UDP: &str = "transport = \"udp\"\nudp = { payload = \"1456 B\" }\n[engine]\n";
 
 /// Keys of `[scheme]` and `[engine]` for lossless Ethernet with cut-through: a switch starts to forward a frame after
@@ -83,9 +84,9 @@ impl Experiment {
     }
 }
 
-/// A program in which every rank first computes once. In each round, every rank then sends a message to every other rank
-/// and receives a message from each. A rank begins the next round when it has done so. A message has 3,000 to 60,000
-/// bytes.
+/// A program in which every rank first computes once. In each round, every rank then sends a message to every other
+/// rank and receives a message from each. A rank begins the next round when it has done so. A message has 3,000 to
+/// 60,000 bytes.
 fn exchange(ranks: u32, rounds: u32) -> String {
     let mut text = format!("num_ranks {ranks}\n");
     for rank in 0..ranks {
