@@ -254,8 +254,8 @@ keys! {
         /// Links whose queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`. Only
         /// with `queue_lengths`.
         QUEUE_LINKS: String = Key::new("queue_links").or("\"all\"");
-        /// Time series of the traffic and the queue of each link, and the paths of the slowest flows, for `raddle report`.
-        /// If left out, there are none.
+        /// Time series of the traffic and the queue of each link, and the paths of the slowest flows, for
+        /// `raddle report`. If left out, there are none.
         SERIES: bool = Key::new("series").example("true");
         /// Links whose packets are captured in `packets.pcapng`: `all`, or a list of node pairs and link numbers such
         /// as `3->12, 40`.

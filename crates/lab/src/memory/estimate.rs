@@ -161,7 +161,7 @@ pub struct Estimate {
     pub links: u64,
     /// Number of hosts and switches.
     pub nodes: u64,
-    /// Number of flows at one time.
+    /// Largest number of flows at one time.
     pub flows: u64,
     /// Number of ranks of programs.
     pub ranks: u64,
@@ -171,7 +171,7 @@ pub struct Estimate {
     pub flow_bytes: u64,
     /// Bytes of packets in the network.
     pub packet_bytes: u64,
-    /// Bytes of ranks.
+    /// Bytes of the state of ranks' programs.
     pub rank_bytes: u64,
     /// Bytes of records before they are written.
     pub record_bytes: u64,

@@ -87,7 +87,7 @@ pub(crate) struct Pauses {
     peak_memory: u64,
     /// One entry for each level, from hosts up. The level of a node is its distance in links from the nearest host.
     levels: Vec<Level>,
-    /// Length of the chain of links over which pauses spread; `None` if their origin is unknown.
+    /// Length of the longest chain of links over which pauses spread; `None` if their origin is unknown.
     spread: Option<u32>,
 }
 
@@ -172,9 +172,9 @@ fn distances_from_hosts(topology: &Topology) -> Vec<Option<usize>> {
     distances
 }
 
-/// Length of the chain of paused links that starts at the origin of congestion. The origins are nodes that paused other
-/// nodes and were not paused themselves. Returns `None` if there is no origin. A link's position in the chain is its
-/// shortest distance from an origin.
+/// Length of the longest chain of paused links that starts at an origin of congestion. The origins are nodes that
+/// paused other nodes and were not paused themselves. Returns `None` if there is no origin. A link's position in the
+/// chain is its shortest distance from an origin.
 fn spread(rows: &[FlowControlRecord]) -> Option<u32> {
     let mut paused: Vec<(u32, u32)> =
         rows.iter().filter(|row| row.paused_ps > 0).map(|row| (row.to, row.from)).collect();

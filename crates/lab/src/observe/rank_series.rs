@@ -46,7 +46,7 @@ pub(crate) struct RankSeries {
 }
 
 impl RankSeries {
-    /// Memory of a rank in an interval.
+    /// Memory of a rank in an interval, in bytes.
     pub(crate) const BYTES_A_CELL: usize = size_of::<Busy>();
 
     /// Observes a job from `begin` on.

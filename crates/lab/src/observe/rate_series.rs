@@ -11,7 +11,7 @@ use raddle_records::{FlowRecord, RateSeriesRecord};
 use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
 
-/// Number of flows whose throughput is kept.
+/// Number of large flows whose throughput is recorded.
 pub(crate) const LARGE_FLOWS: usize = 8;
 
 /// Bytes in an interval. A fluid has fractions of bytes; whole numbers are exact up to 2^53.
@@ -24,7 +24,7 @@ impl Merge for Arrived {
     }
 }
 
-/// A flow that is counted.
+/// One of the largest flows so far.
 #[derive(Debug, Clone, Copy)]
 struct Large {
     flow: u32,
@@ -43,7 +43,7 @@ pub(crate) struct RateSeries {
 }
 
 impl RateSeries {
-    /// Memory of a column in an interval.
+    /// Memory of a column in an interval, in bytes.
     pub(crate) const BYTES_A_CELL: usize = size_of::<Arrived>();
 
     /// Number of columns: one for each number of a node up to the largest number of a host, and one for each large
@@ -79,7 +79,7 @@ impl RateSeries {
         self.columns.insert(new.flow, self.nodes + place);
     }
 
-    /// Counts bytes of a flow that arrive at `at`.
+    /// Counts application bytes of a flow that arrive at `at`.
     pub(crate) fn count(&mut self, at: Time, flow: &FlowRecord, bytes: u32) {
         let row = self.bytes.at(at);
         row[flow.src as usize].0 += f64::from(bytes);

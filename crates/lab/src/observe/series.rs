@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Number of flows whose paths are kept: unfinished flows, then flows with the greatest slowdown.
+/// Largest number of flows whose paths are recorded: unfinished flows, then flows with the greatest slowdown.
 pub(crate) const SLOW_FLOWS: usize = 500;
 
 /// Length of the intervals at the beginning of a run.
@@ -25,11 +25,11 @@ const FIRST_LENGTH: Duration = Duration::from_us(2);
 /// Number of samples of a queue in an interval.
 const SAMPLES: u64 = 8;
 
-/// Maximum number of intervals. A large fabric has fewer intervals, but at least `LEAST`.
+/// Maximum number of intervals. In a large fabric the maximum is lower, but at least `LEAST`.
 const MOST: usize = 256;
 const LEAST: usize = 64;
 
-/// Number of values, links times intervals, above which a fabric has fewer than `MOST` intervals.
+/// Number of values, links times intervals, above which the maximum number of intervals is lower than `MOST`.
 const CELLS: usize = 1 << 21;
 
 /// Bytes of the path of a live flow: a node of a B-tree and an entry of a hash table.

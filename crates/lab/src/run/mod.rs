@@ -101,7 +101,7 @@ pub struct Outcome {
     pub imbalance: Vec<ImbalanceRecord>,
     /// Throughput of each flow in each interval with arrivals, if the experiment asks for these records.
     pub throughput: Vec<ThroughputRecord>,
-    /// Traffic and queue of each link in each interval with either, if the experiment asks for series.
+    /// Traffic and queue of each link in each interval in which it had either, if the experiment asks for series.
     pub series: Vec<SeriesRecord>,
     /// The links that the slowest flows crossed, if the experiment asks for series.
     pub paths: Vec<PathRecord>,

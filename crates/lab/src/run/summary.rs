@@ -55,7 +55,7 @@ struct Class {
     fct_us: Statistics,
     /// Slowdowns: FCT divided by the ideal FCT.
     slowdown: Statistics,
-    /// Mean over flows of size divided by FCT.
+    /// Mean over flows of size divided by FCT, in Gbps.
     goodput_gbps: Option<f64>,
 }
 

@@ -21,7 +21,8 @@ pub(crate) struct Survey {
     pub(crate) late: usize,
     /// The start of the last flow.
     pub(crate) last: Time,
-    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links.
+    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links and
+    /// their `app_rate`.
     pub(crate) peak: Load,
 }
 

@@ -9,7 +9,7 @@
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
 //! | `throughput.parquet` | with `record.throughput`: packets and bytes received of each flow in each interval |
 //! | `queue_lengths.parquet` | with `record.queue_lengths`: samples of the backlog at ports |
-//! | `series.parquet` | with `record.series`: traffic and queue of each link in each interval |
+//! | `series.parquet` | with `record.series`: traffic and queues of links in intervals |
 //! | `paths.parquet` | with `record.series`: the links that the slowest flows crossed |
 //! | `rate_series.parquet` | with `record.series`: throughput of senders and of the largest flows in each interval |
 //! | `rank_series.parquet` | with `record.series`, for programs: what each rank did in each interval |

@@ -183,7 +183,8 @@ impl Place {
         }
     }
 
-    /// The contents of the existing directory; `None` if there is none. With `force`, any contents may be replaced.
+    /// Checks that results of that origin may replace the existing directory, and returns its contents; `None` if there
+    /// is no directory. With `force`, any contents may be replaced.
     ///
     /// # Errors
     /// If results of that origin may not replace the contents.

@@ -135,8 +135,8 @@ fn verdict(directory: &Path) -> Result<Option<String>, Error> {
     Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
 }
 
-/// Tier and imbalance of the samples after the first and up to the last arrival. Without a limit at the end if both
-/// arrivals are at the same time. Empty if there is no such file.
+/// Tier and imbalance of the samples after the first arrival and up to the last. If all flows arrive at once, of all
+/// samples after the arrival. Empty if there is no such file.
 fn imbalance(file: &Path, (first, last): (u64, u64)) -> Result<Vec<(u64, f64)>, Error> {
     if !file.exists() {
         return Ok(Vec::new());
