@@ -236,7 +236,7 @@ class Failure(TypedDict, total=False):
     """Time of the failure."""
 
     discovery: str
-    """Time that topology discovery takes to inform every node of a failure. (default: `"1 ms"`)"""
+    """Time that topology discovery takes to inform every node of a failure or a repair. (default: `"1 ms"`)"""
 
     link: list[int]
     """The two nodes between which all links fail, in both directions."""
@@ -255,7 +255,7 @@ class Faults(TypedDict, total=False):
     """Failures at random times."""
 
     discovery: str
-    """Time that topology discovery takes to inform every node of a failure. (default: `"1 ms"`)"""
+    """Time that topology discovery takes to inform every node of a failure or a repair. (default: `"1 ms"`)"""
 
     link_failures: str
     """Mean frequency at which one working link fails. (default: `"0 / s"`)"""
@@ -1817,7 +1817,7 @@ Workload = TypedDict(
         "scale": int,
         # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
         "scaled": bool,
-        # Bytes of a collective operation.
+        # Bytes that a rank contributes to a collective operation, or distributes to each rank.
         "size": str,
         # Sizes of drawn flows.
         "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | WorkloadSizes2 | list[str],

@@ -190,7 +190,8 @@ fn runs_of_each_routing() {
     }
 }
 
-/// Runs R2C2 with each of its options: protocol selection for long flows, retransmission, and deadlines.
+/// Runs R2C2 without options, and with one of these options: protocol selection for long flows, retransmission, and
+/// deadlines.
 #[test]
 fn runs_of_r2c2_with_its_options() {
     let lasting = ["scheme.r2c2.rho=5 us", "workload.sizes={ kind = \"fixed\", size = \"40 KB\" }"];

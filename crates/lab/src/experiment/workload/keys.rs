@@ -52,7 +52,7 @@ keys! {
             .computed("the first algorithm that is listed for the operation")
             .example("\"ring\"")
             .registered("algorithm", algorithms);
-        /// Bytes of a collective operation.
+        /// Bytes that a rank contributes to a collective operation, or distributes to each rank.
         SIZE: Bytes = Key::new("size").above_zero().example("\"1 MB\"");
         /// Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no
         /// message uses rendezvous.
