@@ -423,7 +423,7 @@ class Record(TypedDict, total=False):
     """Links whose queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`. Only with `queue_lengths`. (default: `"all"`)"""
 
     queues: bool
-    """For each port, a histogram of the queue length that a packet finds when it joins the queue. (default: `false`)"""
+    """For each port, a histogram of the queue length when a packet joins the queue, this packet included. (default: `false`)"""
 
     series: bool
     """Time series of the traffic and the queue of each link, and the paths of the slowest flows, for `raddle report`. If left out, there are none."""
@@ -1777,7 +1777,7 @@ Workload = TypedDict(
         "corners": bool,
         # Deadlines of drawn flows. If left out, flows have no deadlines.
         "deadlines": Literal["none", "fixed", "exponential"] | WorkloadDeadlines2,
-        # Drawn flows start until this time. Long flows and hotspots send until this time.
+        # Drawn flows start until this time. Long flows and the victims of a hotspot send until this time.
         "duration": str,
         # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
         "eager": str,

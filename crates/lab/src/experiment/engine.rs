@@ -241,7 +241,7 @@ keys! {
     pub(crate) RECORD = "record" {
         /// A row for each directed link.
         LINKS: bool = Key::new("links").or("true");
-        /// For each port, a histogram of the queue length that a packet finds when it joins the queue.
+        /// For each port, a histogram of the queue length when a packet joins the queue, this packet included.
         QUEUES: bool = Key::new("queues").or("false");
         /// Length of the intervals in which the bytes on uplinks are counted, for the imbalance of switches.
         IMBALANCE: Duration = Key::new("imbalance").above_zero().example("\"1 ms\"");

@@ -127,7 +127,8 @@ pub struct Outcome {
     pub undelivered: Option<Undelivered>,
     /// True if the run reached its end and was not stopped.
     pub complete: bool,
-    /// Number of reports about unknown flows; 0 for a correct scheme.
+    /// Number of reports that match no open flow of the reporting host; 0 for a correct scheme, unless links damage
+    /// packets.
     pub unmatched: u64,
     /// Measured fidelity of a live run.
     pub fidelity: Option<Fidelity>,
@@ -278,9 +279,10 @@ pub(crate) struct Ended<'a> {
     pub(crate) flow_control: Vec<FlowControlRecord>,
     pub(crate) now: Time,
     pub(crate) complete: bool,
-    /// For each host whose program still waits: a text that names the event for which the program waits.
+    /// For each host whose program still waits: a text that describes the events for which the program waits.
     pub(crate) waiting: Vec<String>,
-    /// For each flow that is unfinished at the end: its host, its key, and its number of retransmissions.
+    /// For flows that the sender has not closed at the end: the sender, the key, and the number of retransmissions.
+    /// Flows without retransmissions may be missing.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// Measured fidelity of a live run.
     pub(crate) fidelity: Option<Fidelity>,

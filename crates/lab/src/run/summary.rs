@@ -116,7 +116,7 @@ const PS_PER_US: f64 = 1e6;
 #[derive(Debug, Clone, Copy, Default)]
 struct Deadlines {
     flows: u64,
-    /// Flows delivered by their deadline.
+    /// Flows whose sender knew by the deadline that they were complete.
     met: u64,
 }
 

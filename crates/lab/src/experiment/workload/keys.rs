@@ -24,7 +24,7 @@ keys! {
         PAIRS: Kinded = Key::new("pairs").table(&PAIRS_KEYS).example("\"uniform\"");
         /// Number of drawn flows. Give `flows`, `duration` or `once`.
         FLOWS: u32 = Key::new("flows").above_zero().example("1000");
-        /// Drawn flows start until this time. Long flows and hotspots send until this time.
+        /// Drawn flows start until this time. Long flows and the victims of a hotspot send until this time.
         DURATION: Duration = Key::new("duration").above_zero().example("\"10 ms\"");
         /// If true, each pair has one flow.
         ONCE: bool = Key::new("once").computed("`false`").example("true");

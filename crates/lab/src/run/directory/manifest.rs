@@ -17,7 +17,7 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 /// The inputs of the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
-    /// The kind of results: a run, a search or a figure.
+    /// The kind of results: a run, a search, a sweep or a figure.
     pub(super) kind: String,
     /// Raddle's version.
     version: String,
@@ -27,7 +27,7 @@ pub(crate) struct Origin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     routing: Option<(String, String)>,
     /// The digest of `kind`, the resolved experiment, the bytes of every file that it names, `routing`, Raddle's
-    /// version, and the bytes of the program. Equal digests mean equal results.
+    /// version, and the bytes of the program. Equal digests mean equal results, except for live runs.
     pub(crate) inputs: String,
 }
 

@@ -27,15 +27,16 @@ pub(crate) struct FlowRow {
     pub(crate) start_us: f64,
     /// FCT in microseconds; `None` if the flow never finished.
     pub(crate) fct_us: Option<f64>,
-    /// FCT at the sender in microseconds; `None` if the flow never finished.
+    /// Time from the start until the sender learned that the flow was complete, in microseconds; `None` if it never
+    /// did.
     pub(crate) sender_fct_us: Option<f64>,
-    /// True if the flow met its deadline; `None` without a deadline.
+    /// True if the sender knew by the deadline that the flow was complete; `None` without a deadline.
     pub(crate) met: Option<bool>,
     /// FCT divided by the FCT of the flow alone; `None` if the flow never finished.
     pub(crate) slowdown: Option<f64>,
     /// Largest number of the flow's packets that waited at the receiver at one time for an earlier packet.
     pub(crate) reorder: f64,
-    /// Mean assigned rate over the flow's lifetime; `None` if no rate was ever assigned.
+    /// Mean assigned rate from the start until the sender was done; `None` if no rate was ever assigned.
     pub(crate) assigned_gbps: Option<f64>,
 }
 
