@@ -185,7 +185,7 @@ class Engine(TypedDict, total=False):
     """Number of polling threads of a live run. Each needs its own core. (default: 1)"""
 
     provider: Literal["tcp", "shm", "verbs"]
-    """Provider of libfabric that carries packets between machines. (default: `tcp`)"""
+    """Provider of libfabric that carries packets between processes that connect at a TCP address. (default: `tcp`)"""
 
     seed: int
     """Seed from which all random streams derive. (default: `1`)"""
@@ -1797,7 +1797,7 @@ Workload = TypedDict(
         "iterations": int,
         # A list of single flows.
         "list": list[WorkloadList],
-        # One long flow per pair sends at this share of the sender's link rate from time 0 on.
+        # One long flow per pair sends from time 0 on. The long flows of a sender together have this share of its link's rate.
         "load": float,
         # Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)
         "lookahead": int,

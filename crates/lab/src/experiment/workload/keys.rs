@@ -30,7 +30,8 @@ keys! {
         ONCE: bool = Key::new("once").computed("`false`").example("true");
         /// Deadlines of drawn flows. If left out, flows have no deadlines.
         DEADLINES: Kinded = Key::new("deadlines").table(&DEADLINES_KEYS).example("{ kind = \"fixed\", deadline = \"1 ms\" }");
-        /// One long flow per pair sends at this share of the sender's link rate from time 0 on.
+        /// One long flow per pair sends from time 0 on. The long flows of a sender together have this share of its
+        /// link's rate.
         LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
         /// Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
         HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
