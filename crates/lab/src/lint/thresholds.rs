@@ -1,6 +1,6 @@
-//! Warns of thresholds that do not fit rates and delays: values for slow links that are used on fast links, pauses or
-//! drops that begin before marks have their full effect, and DCTCP marks too low to keep a link busy. (PFC without
-//! headroom is an error.)
+//! Warns of thresholds that do not fit rates and delays. Such thresholds are values for slow links on fast links, and
+//! DCTCP marks too low to keep a link busy. Others let pauses or drops begin before marks have their full effect. (PFC
+//! without headroom is an error.)
 
 use super::marks::threshold;
 use super::{Finding, Subject, bytes};

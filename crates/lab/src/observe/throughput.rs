@@ -8,8 +8,9 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Counts the packets of each flow on the last link of the flow's path, the bytes that receivers report as delivered in
-/// order, and changes of ports at switches. Stores one row for each flow and interval with a change.
+/// Counts the packets of each flow on the last link of the flow's path, and the bytes that receivers report as
+/// delivered in order. Also counts changes of ports at switches. Stores one row for each flow and interval with a
+/// change.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
