@@ -133,8 +133,8 @@ impl Document {
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
-        // To draw and survey many flows takes long. So the experiment is first refused if its fabric, its ranks and the
-        // flows that are known to start at the same time already need too much memory.
+        // To draw and survey many flows takes long. So the memory of the fabric, of the ranks
+        // and of flows that are known to start together is checked before.
         let fabric = memory::fabric(&topology, engine_bytes(experiment.engine.kind), |_| ());
         let flows = experiment.workload.at_once().unwrap_or(0);
         let ranks = experiment.workload.program().unwrap_or_default().ranks;

@@ -200,11 +200,11 @@ impl Place {
             _ => Ok(contents),
         }
     }
+
     /// Renames `folder`, which holds whole results beside the directory, to the name of the directory. On file systems
     /// that can exchange names, the name refers to either the whole earlier or the whole new results at any instant. On
     /// others, the name is missing for an instant. Returns the manifest of the earlier results if they are now in
     /// `folder` and may be removed.
-    /// are now in `folder` and may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,
