@@ -1,5 +1,5 @@
 //! Hints for words of other simulators, with Raddle's word for the same or a similar thing: `link_rate` for
-//! `bandwidth`, or `dcqcn` for `hpcc`. Hints for misspelt words come from [`nearest`](super::nearest).
+//! `bandwidth`, or `dcqcn` for `hpcc`. Hints for misspelled words come from [`nearest`](super::nearest).
 
 use super::keys;
 use raddle_schemes::registry::Registry;

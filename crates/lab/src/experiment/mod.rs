@@ -1,8 +1,8 @@
 //! The experiment: one TOML file. The reader keeps the position of every value in the text, and checks the whole file
 //! before anything runs.
 //!
-//! [`Document`] is the text as a tree, after overrides and sweeps are applied. [`Experiment`] is the typed form that
-//! runs. [`Problem`] is an error in the text, with its position.
+//! [`Document`] is the text as a tree, to which overrides and sweeps can be applied. [`Experiment`] is the typed form
+//! that runs. [`Problem`] is an error in the text, with its position.
 
 mod aliases;
 mod engine;

@@ -50,7 +50,7 @@ pub enum Cause {
     UnknownKey {
         /// The key.
         key: String,
-        /// The table, as `[path]`.
+        /// The table, as `[path]`, or `the experiment` for the whole file.
         section: String,
         /// The keys that the table has.
         known: Vec<String>,
@@ -60,7 +60,7 @@ pub enum Cause {
     MissingKey {
         /// The key.
         key: String,
-        /// The table, as `[path]`.
+        /// The table, as `[path]`, or `the experiment` for the whole file.
         section: String,
         /// A line that sets the key.
         example: String,
@@ -76,7 +76,7 @@ pub enum Cause {
     /// A value of the wrong type.
     #[error("expected {expected}, found {found}")]
     WrongType {
-        /// The expected type, with an example.
+        /// The expected type, in words.
         expected: &'static str,
         /// The type that was found.
         found: &'static str,

@@ -15,7 +15,8 @@ use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline
 use raddle_topology::Topology;
 
 /// The limits of the queue of an egress port. They count the packet in service, except at ports with an agent
-/// (congestion points, D3, RCP). A port has no limit if its host waits for the departure of each packet (CEE).
+/// (congestion points, D3, PDQ, RCP). A port has no limit if its host waits for the departure of each packet (CEE,
+/// DCQCN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Maximum number of bytes in the queue; `None` for no limit.
@@ -105,7 +106,7 @@ keys! {
         PROFILE: Name = Key::new("profile").or("\"none\"").registered("profile", |registry| {
             and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
         });
-        /// The egress queues of switches. If left out, ports have unbounded FIFOs, or `strict` queues with
+        /// The egress queues of all ports. If left out, ports have unbounded FIFOs, or `strict` queues with
         /// `flow_control`.
         QUEUE: Kinded = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
     }

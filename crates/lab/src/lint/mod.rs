@@ -1,8 +1,8 @@
 //! Warnings about experiments that can run, but whose results are probably not what their authors want. Each lint is a
 //! file with its rule and its reason, and a line in `LINTS`.
 //!
-//! A warning names the key, its value, the number with which it is compared, and a value that would be right. A warning
-//! does not affect the run, unless warnings are denied.
+//! A warning names the key, and usually its value, the number with which it is compared, and a value that would be
+//! right. A warning does not affect the run, unless warnings are denied.
 
 mod late_flows;
 mod load;

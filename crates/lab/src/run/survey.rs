@@ -11,22 +11,23 @@ use std::sync::Arc;
 /// Facts about the flows of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Survey {
-    /// The offered load and the actual mean size.
+    /// The number of flows, their sizes and the offered load.
     pub(crate) facts: Facts,
     /// The largest priority number, whose class is served last.
     pub(crate) most_priority: u8,
     /// True if an application produces bytes at a limited rate.
     pub(crate) is_paced: bool,
-    /// The number of flows that start after the end of the run.
+    /// The number of flows that start at the time limit or later.
     pub(crate) late: usize,
     /// The start of the last flow.
     pub(crate) last: Time,
-    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links.
+    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links and
+    /// their `app_rate`.
     pub(crate) peak: Load,
 }
 
 impl Survey {
-    /// Surveys these flows. Nodes with equal numbers in `component` can reach each other.
+    /// Surveys these flows. Nodes with equal numbers in `component` are connected by links.
     ///
     /// # Errors
     /// If a flow is impossible. The error is about the first such flow.
