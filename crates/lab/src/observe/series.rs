@@ -26,7 +26,7 @@ const FIRST_LENGTH: Duration = Duration::from_us(2);
 const SAMPLES: u64 = 8;
 
 /// Maximum number of intervals. In a large fabric the maximum is lower, but at least `LEAST`.
-const MOST: usize = 256;
+pub(crate) const MOST: usize = 256;
 const LEAST: usize = 64;
 
 /// Number of values, links times intervals, above which the maximum number of intervals is lower than `MOST`.
