@@ -84,16 +84,16 @@ pub enum WorkloadError {
     /// Senders with independent frames send endlessly, but one flow per pair is requested.
     #[error("senders with independent frames cannot send just one flow per pair")]
     FramesOnce,
-    /// A sender must offer a share of its link rate, but the sender has no link.
+    /// A rate is given as a share of the rate of a host's link, but the host has no link.
     #[error("host {host} has no link")]
     NoLink {
-        /// The sender.
+        /// The host.
         host: u32,
     },
-    /// A hotspot requires more from a source than its link rate.
+    /// A hotspot requires that a source send at more than the rate of its link.
     #[error("the hotspot's severity requires {rate} from host {host}, whose link has only {link}")]
     TooSevere {
-        /// The source of the hotspot's traffic.
+        /// The host that would have to send too fast.
         host: u32,
         /// The rate at which the source would have to send.
         rate: Rate,
