@@ -47,8 +47,8 @@ impl Below {
         self.ups
     }
 
-    /// Returns the port towards a host other than the node itself. If there are several ports, `pick` chooses a port:
-    /// it gets the number of ports and returns the index of a port.
+    /// Returns the port towards a host other than the node itself. If the host is not below the node, `pick` chooses
+    /// among the ports up: it gets their number and returns an index below it.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.

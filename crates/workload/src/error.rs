@@ -23,19 +23,19 @@ pub enum WorkloadError {
         /// Number of hosts in the topology.
         hosts: usize,
     },
-    /// The pattern is defined by grid coordinates, but the topology is not a grid.
+    /// The pattern is defined by grid coordinates, but the topology is not a grid with all links up.
     #[error("the {pattern} pattern needs a torus or mesh with all links up")]
     NotAGrid {
         /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern is defined by pods, but the topology is not a Clos network.
+    /// The pattern is defined by pods, but the topology is not a Clos network with all links up.
     #[error("the {pattern} pattern needs a Clos network with all links up")]
     NotAClos {
         /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern sends from one pod to another, but the topology has only one pod.
+    /// The pattern is defined by pods, but the topology has only one. The leaves of a leaf-spine count as pods.
     #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves of a leaf-spine")]
     OnePod {
         /// The name of the pattern.

@@ -50,8 +50,8 @@ impl Job {
         (0..self.accounts.len()).map(|rank| *self.account(rank)).collect()
     }
 
-    /// Makes ranks call `computing` when they begin to compute. Several threads of a run may call it at the same time, in
-    /// any order.
+    /// Makes ranks call `computing` when they begin to compute. Several threads of a run may call it at the same time,
+    /// in any order.
     ///
     /// # Panics
     /// If the job already has such a function.

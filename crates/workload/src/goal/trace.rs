@@ -77,8 +77,8 @@ impl fmt::Debug for Trace {
 impl Trace {
     /// Checks a file from beginning to end, without holding the file in memory. Checks the form of each statement, the
     /// labels and the dependencies, and that no dependencies form a cycle. A dependency must follow the operation that
-    /// it delays by at most `window` statements. A rank must receive as many messages as are sent to it; if its receives
-    /// name the sender and the tag, this holds for each sender and tag.
+    /// it delays by at most `window` statements. A rank must receive as many messages as are sent to it. If its
+    /// receives name the sender and the tag, this holds for each sender and tag.
     ///
     /// # Errors
     /// Returns a problem with its line and column.

@@ -5,7 +5,7 @@ use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
 /// All-gather: each member receives `bytes` from every member. The data that a member holds doubles in each
-/// round.
+/// round, except that the last round may add less.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;
