@@ -110,8 +110,8 @@ impl Bcube {
         both.filter(move |&i| self.digit(a, i) != self.digit(b, i))
     }
 
-    /// Returns the number of links between two nodes; 0 from a node to itself. Otherwise there are two links per differing
-    /// digit, plus one for each of the two nodes that is a switch.
+    /// Returns the number of links between two nodes; 0 from a node to itself. Otherwise there are two links per
+    /// differing digit, plus one for each of the two nodes that is a switch.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "a server has few digits")]
     pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {

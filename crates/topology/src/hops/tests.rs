@@ -20,7 +20,7 @@ fn near(got: Option<f64>, expected: f64, tolerance: f64) -> bool {
 
 #[test]
 fn oracle_o2_sizes_and_hops() {
-    // Columns: name, nodes, directed links, diameter, mean hops including pairs of a node with itself, mean
+    // Columns: name, topology, nodes, directed links, diameter, mean hops including pairs of a node with itself, mean
     // hops. The values are exact. They come from specifications/r2c2.md §1.2.
     let cube = hypercube(9, RATE, DELAY).unwrap();
     let rows = [

@@ -62,9 +62,9 @@ struct Document {
     /// Names of the open elements, outermost first.
     open: Vec<String>,
     keys: BTreeMap<String, Key>,
-    /// The key of the open `key` or `data` element.
+    /// The id of the key that the latest `key` or `data` element names.
     key: String,
-    /// Text since the last tag.
+    /// Text since the latest tag.
     text: String,
     graph: Graph,
     /// Byte offsets at which the elements begin.

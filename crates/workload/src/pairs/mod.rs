@@ -149,8 +149,8 @@ impl Source {
         })
     }
 
-    /// Returns the list, or each pair of hosts in different groups once. Returns an error if there are more than 2^26 such
-    /// pairs.
+    /// Returns the list, or each pair of hosts in different groups once. Returns an error if there are more than 2^26
+    /// such pairs.
     pub(crate) fn each(self) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
         let (hosts, group) = match self {
             Self::List(list) => return Ok(list.to_vec()),

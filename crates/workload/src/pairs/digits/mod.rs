@@ -97,7 +97,7 @@ fn digits(count: usize, radix: usize) -> Option<u32> {
     (radix.pow(digits) == count).then_some(digits)
 }
 
-/// Pairs host number `i` with host number `i xor by`. The number of hosts must be a power of two, and `by` less than it.
+/// Pairs host number `i` with host number `i xor by`. The number of hosts must be a power of two and more than `by`.
 pub(super) fn exchange(hosts: &[NodeId], by: u32) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
     const PATTERN: &str = "exchange";
     if !hosts.len().is_power_of_two() {
