@@ -194,9 +194,9 @@ impl Topology {
         self.link_id(link.to, link.to_port)
     }
 
-    /// Returns, for each node, the node at the other end of its link if the node is a leaf node, and `None` otherwise. A
-    /// leaf node has a single duplex link. If two nodes are linked only to each other, the node with the higher id is
-    /// the leaf node. All leaf nodes of a neighbour have the same distance to every other node.
+    /// Returns, for each node, the node at the other end of its link if the node is a leaf node, and `None` otherwise.
+    /// A leaf node has a single duplex link. If two nodes are linked only to each other, the node with the higher id
+    /// is the leaf node. All leaf nodes of a neighbour have the same distance to every other node.
     pub(crate) fn leaves(&self) -> Vec<Option<NodeId>> {
         let mut incoming = vec![0_u32; self.node_count()];
         self.links().for_each(|(_, link)| incoming[link.to.index()] += 1);

@@ -87,8 +87,8 @@ impl Hops {
         (pairs > 0).then(|| paths / pairs as f64)
     }
 
-    /// Returns the median number of shortest paths: the smallest number for which at least half of the pairs of distinct
-    /// hosts have at most this number. Unconnected pairs are ignored.
+    /// Returns the median number of shortest paths: the smallest number for which at least half of the pairs of
+    /// distinct hosts have at most this number. Unconnected pairs are ignored.
     #[must_use]
     pub fn median_paths(&self) -> Option<f64> {
         let pairs: u64 = self.paths.values().sum();

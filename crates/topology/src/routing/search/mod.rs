@@ -127,8 +127,8 @@ impl Search {
         self.hops(self.distances(to), from, to)
     }
 
-    /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search per place
-    /// and does not store the results.
+    /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search for each place
+    /// of a host and does not store the results.
     pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
         // Two hosts per place are enough. One host would not be enough, because the two farthest hosts may be leaf
         // nodes at the same place. Leaf nodes are sorted first, because they are one hop farther away than their
