@@ -127,7 +127,7 @@ pub struct RateSeriesRecord {
     pub to_ps: u64,
     /// The host that sent the bytes.
     pub src: u32,
-    /// The flow; null for all flows of the sender together.
+    /// The flow; `None` for all flows of the sender together.
     pub flow: Option<u32>,
     /// Application bytes in the packets that arrived, repeated ones included.
     pub bytes: u64,
