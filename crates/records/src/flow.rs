@@ -19,8 +19,7 @@ pub struct FlowRecord {
     /// Flow completion time: from the start to the last byte delivered in order at the receiver.
     pub fct_ps: Option<u64>,
     /// Time from the start until the sender learned that all bytes were delivered. If the sender's transport never
-    /// learns this: time from the start until the sender had sent the last byte. If the sender gave up the flow: time
-    /// from the start until then.
+    /// learns this: time from the start until the sender had sent the last byte.
     pub sender_done_ps: Option<u64>,
     /// Deadline in ps after the start, if the flow has one.
     pub deadline_ps: Option<u64>,

@@ -237,7 +237,8 @@ fn no_values(column: &ColumnDescriptor) -> Option<Values> {
     }
 }
 
-/// True if the bytes of the column's values are UTF-8 text. Older writers mark such a column only by its converted type.
+/// True if the bytes of the column's values are UTF-8 text. Older writers mark such a column only by its converted
+/// type.
 fn is_text(column: &ColumnDescriptor) -> bool {
     column.logical_type_ref() == Some(&LogicalType::String) || column.converted_type() == ConvertedType::UTF8
 }

@@ -117,8 +117,8 @@ impl Row for RankSeriesRecord {
     }
 }
 
-/// Application bytes of a sender, or of one of the largest flows, that arrived in one interval. An interval without such
-/// bytes has no row.
+/// Application bytes of a sender, or of one of the largest flows, that arrived in one interval. An interval without
+/// such bytes has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RateSeriesRecord {
     /// Start of the interval.

@@ -81,8 +81,8 @@ pub fn cdf(sorted: &[f64]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Sorts points (x, y) by x and divides them into up to `count` bins. The bins' numbers of points differ by at most one.
-/// For each bin, returns its median x (for an even number of points, the lower of the two middle values) and its
+/// Sorts points (x, y) by x and divides them into up to `count` bins, whose numbers of points differ by at most
+/// one. For each bin, returns its median x (for an even number of points, the lower of the two middle values) and its
 /// sorted ys. Bins with the same median x are merged.
 #[must_use]
 pub fn equal_count_bins(mut points: Vec<(f64, f64)>, count: usize) -> Vec<(f64, Vec<f64>)> {
