@@ -12,8 +12,7 @@ pub fn imbalance(sent: &[u64]) -> Option<f64> {
     (total > 0).then(|| (most - least) as f64 * sent.len() as f64 / total as f64)
 }
 
-/// The imbalance of a switch in one interval. There is no sample for an interval in which the switch's uplinks sent
-/// nothing.
+/// The imbalance of a switch in one interval. An interval in which the switch's uplinks sent nothing has no row.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct ImbalanceRecord {
     /// The switch.

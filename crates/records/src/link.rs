@@ -11,11 +11,11 @@ pub struct LinkRecord {
     pub from: u32,
     /// The node at the receiving end.
     pub to: u32,
-    /// Number of packets with application bytes.
+    /// Number of packets with application bytes that crossed the link.
     pub data_packets: u64,
     /// Bytes of the packets with application bytes, including headers.
     pub data_bytes: u64,
-    /// Number of packets without application bytes.
+    /// Number of packets without application bytes that crossed the link.
     pub control_packets: u64,
     /// Bytes of the packets without application bytes, including headers.
     pub control_bytes: u64,
@@ -57,7 +57,8 @@ impl Row for LinkRecord {
     }
 }
 
-/// A bin of the histogram of a port's queue length. It counts the packets that joined a queue of such a length.
+/// A bin of the histogram of a port's queue length: the number of packets that joined a queue whose length is in the
+/// bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct QueueRecord {
     /// The directed link that starts at the port.

@@ -54,7 +54,7 @@ impl PartFile {
         self.temporary.as_file()
     }
 
-    /// Returns the error for this file that stands for an error of the file system.
+    /// Adds this file's path to an error of the file system.
     pub(crate) fn error(&self, source: std::io::Error) -> RecordsError {
         RecordsError::Io { path: self.path.clone(), source }
     }

@@ -135,8 +135,8 @@ impl Bcube {
     pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
         let orders = (1..=self.differing(a, b).count() as u32).map(f64::from).product();
         match self.level(a) {
-            // Two switches of one level have no digit of this level, so a path may use any of the n servers
-            // below.
+            // Two switches of one level have no digit of this level, so this digit of the path's servers is free: it
+            // has n values.
             level @ Some(_) if a != b && level == self.level(b) => orders * f64::from(self.n),
             _ => orders,
         }

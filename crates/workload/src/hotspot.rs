@@ -206,8 +206,7 @@ mod tests {
     #[test]
     fn oracle_6_3_the_input_generated_hotspot() {
         let flows = Hotspot::input_generated().generate(&star(32)).unwrap();
-        // The victim sends at 9.5 Gbps for 50 ms, so its size is 59,375,000 B. Each source sends at 4.5 Gbps for 20 ms,
-        // so its size is 11,250,000 B.
+        // The victim sends at 9.5 Gbps for 50 ms: 59,375,000 B. Each source sends at 4.5 Gbps for 20 ms: 11,250,000 B.
         let hot = |src| (10, src, 31, 11_250_000, 4_500_000_000);
         assert_eq!(rows(&flows), [(0, 1, 30, 59_375_000, 9_500_000_000), hot(0), hot(8), hot(16), hot(24)]);
         assert!(flows.iter().enumerate().all(|(i, flow)| flow.id.index() == i));

@@ -59,7 +59,7 @@ pub(crate) struct Span {
 
 impl Span {
     /// Returns a flow that carries the bytes that an application with this rate produces in this span. The
-    /// flow's id is not set.
+    /// caller must set the flow's id.
     pub(crate) fn flow(
         self,
         src: NodeId,

@@ -10,7 +10,7 @@ use raddle_core::NodeId;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Hops and shortest paths over all ordered pairs of hosts.
+/// Distances in hops, and numbers of shortest paths, over all ordered pairs of hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hops {
     histogram: Vec<u64>,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The attributes of an element: values by name, as text.
 pub(super) type Attributes = BTreeMap<String, String>;
 
-/// A graph with the contents of a file.
+/// The contents of a file: nodes, and the edges between them.
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,

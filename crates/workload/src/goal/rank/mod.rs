@@ -91,7 +91,7 @@ pub struct Account {
     pub bytes: u64,
 }
 
-/// Messages of one sender that arrived before an earlier message of the same sender.
+/// Messages of one sender that arrived before a message that this sender had sent earlier.
 #[derive(Debug, Default)]
 struct Incoming {
     next: u64,
@@ -124,8 +124,8 @@ pub(super) struct Rank {
     /// End of the latest period of computation recorded so far.
     computed_until: Time,
     failure: Option<Misread>,
-    /// True if an operation has finished, or a reply has been queued for the network, since the latest call of
-    /// `advance`. Also true before the first call.
+    /// True if, since the latest call of `advance`, an operation has finished, or a reply or a requested message has
+    /// been queued for the network. Also true before the first call.
     stirred: bool,
 }
 

@@ -10,7 +10,7 @@ use raddle_core::Duration;
 /// An algorithm for a collective operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {
-    /// The collective operation.
+    /// The name of the collective operation.
     pub operation: &'static str,
     /// The name of the algorithm.
     pub name: &'static str,

@@ -15,8 +15,8 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     })
 }
 
-/// All-to-all: each member sends `bytes` to every other member. In round k it sends the blocks whose
-/// remaining distance has bit k set.
+/// All-to-all: each member sends `bytes` to every other member. In round k, counted from 0, it sends the blocks whose
+/// distance from the first sender to the receiver, in positions, has bit k set.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;
