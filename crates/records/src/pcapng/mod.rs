@@ -86,9 +86,9 @@ impl PcapngWriter {
         Ok(writer)
     }
 
-    /// Adds a packet. `interface` is the index of the link's interface, and `sent` is the time at which the packet's last
-    /// bit left the sending port. `bytes` are the packet's bytes, including its payload. If `bytes` is `None`, the payload is
-    /// encoded as zeros.
+    /// Adds a packet. `interface` is the index of the link's interface, and `sent` is the time at which the packet's
+    /// last bit left the sending port. `bytes` are the packet's bytes, including its payload. If `bytes` is `None`, the
+    /// payload is encoded as zeros.
     ///
     /// # Errors
     /// If the file cannot be written.

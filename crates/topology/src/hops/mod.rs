@@ -138,9 +138,9 @@ fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
 /// A breadth-first search. The next search reuses the memory.
 #[derive(Default)]
 struct Search {
-    /// Hops from the source, per node; `None` for unreached nodes.
+    /// Hops from the node at which the search begins, per node; `None` for unreached nodes.
     hops: Vec<Option<u32>>,
-    /// Number of shortest paths from the source, per node; 0 for unreached nodes.
+    /// Number of shortest paths from the node at which the search begins, per node; 0 for unreached nodes.
     paths: Vec<f64>,
     order: Vec<NodeId>,
 }

@@ -24,8 +24,8 @@ pub(super) fn spread(
     closer: Closer<'_>,
     mut add: impl FnMut(LinkId, f64),
 ) {
-    // For each distance from `src`, the nodes on shortest paths with the probabilities that a packet reaches them. Every
-    // link leads from one level to the next.
+    // For each distance from `src`, the nodes on shortest paths, with the probabilities that a packet reaches them.
+    // Every link leads from one level to the next.
     let mut levels: Vec<BTreeMap<NodeId, f64>> = vec![BTreeMap::from([(src, 1.0)])];
     let mut links: Vec<Vec<(NodeId, LinkId, NodeId)>> = Vec::new();
     let mut next = Vec::new();

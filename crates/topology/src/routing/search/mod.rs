@@ -1,8 +1,8 @@
 //! Distances on any graph, by a breadth-first search from each destination on its first use.
 //!
 //! A leaf node ([`Topology::leaves`]) is one hop farther than its only neighbour. A search therefore covers only the
-//! other nodes, and all leaf nodes of a switch share the switch's distances. For n hosts under s switches this stores at
-//! most s² numbers instead of n².
+//! other nodes, and all leaf nodes of a switch share the switch's distances. For n hosts under s switches this stores
+//! at most s² numbers instead of n².
 
 use crate::Topology;
 use raddle_core::{NodeId, PortId};
