@@ -8,13 +8,15 @@ use raddle_core::{NodeId, PortId};
 pub struct Below {
     /// Number of hosts in the fabric; hosts are the first nodes.
     pub(crate) hosts: u32,
-    /// The hosts below the node: the first host, the number of hosts, and the number of hosts behind each
-    /// port down.
+    /// The first host below the node.
     pub(crate) first: u32,
+    /// Number of hosts below the node.
     pub(crate) count: u32,
+    /// Number of hosts behind each port that leads down.
     pub(crate) each: u32,
-    /// The first port up, and the number of ports up.
+    /// The first port that leads up.
     pub(crate) up: PortId,
+    /// Number of ports that lead up.
     pub(crate) ups: u16,
 }
 

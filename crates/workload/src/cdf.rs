@@ -40,8 +40,8 @@ impl SizeCdf {
     ///
     /// # Errors
     /// Returns an error with line and column if a row is malformed or a column decreases. Also returns an
-    /// error if there are no rows, the first probability is not 0, the last probability is not 1 (100%), or the
-    /// largest size is less than a byte.
+    /// error if there are no rows, or the largest size is less than a byte. The first probability must be 0, and
+    /// the last must be 1 (100%).
     pub fn parse(text: &str) -> Result<Self, Misread> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut ends = None;

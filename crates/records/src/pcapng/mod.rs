@@ -47,8 +47,9 @@ pub struct PcapngWriter {
     out: BufWriter<File>,
     part: PartFile,
     snap_bytes: usize,
-    /// Buffers for the current frame and block, reused to avoid allocations.
+    /// Buffer for the current frame, reused to avoid allocations.
     frame: Vec<u8>,
+    /// Buffer for the body of the current block, reused to avoid allocations.
     block: Vec<u8>,
 }
 

@@ -1,9 +1,10 @@
 //! Distances between hosts and numbers of their shortest paths. These values summarize a fabric's size and
 //! shape.
 //!
-//! The numbers come from breadth-first searches from hosts. Each link counts as one hop. In a torus, a Clos network, a
-//! tree or BCube, every host has equally many hosts at each distance, so a search from one host is enough. On any
-//! fabric, one search is enough for all hosts with a single link to the same switch. Parallel links are separate paths.
+//! The numbers come from breadth-first searches from hosts. Each link counts as one hop. Parallel links are separate
+//! paths. In a torus, a Clos network, a tree or BCube, the number of hosts at each distance is the same from every
+//! host, so one search is enough. On any fabric, one search is enough for all hosts with a single link to the same
+//! switch.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;

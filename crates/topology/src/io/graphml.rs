@@ -67,9 +67,11 @@ struct Document {
     /// Text since the latest tag.
     text: String,
     graph: Graph,
-    /// Byte offsets at which the elements begin.
+    /// Byte offset at which the graph begins; `None` before it has been read.
     graph_at: Option<usize>,
+    /// Byte offset at which each node begins.
     nodes_at: Vec<usize>,
+    /// Byte offset at which each edge begins.
     edges_at: Vec<usize>,
 }
 

@@ -75,7 +75,7 @@ struct Pair {
     /// Sum of the fingerprints of the sends' tags minus the sum of the fingerprints of the receives' tags.
     /// The difference is 0 if each tag occurs equally often in sends and receives.
     tags: u64,
-    /// True if at least one of the sends and receives gives no tag, and so matches every tag.
+    /// True if at least one of the sends and receives has the tag -1, which matches every tag.
     any_tag: bool,
 }
 

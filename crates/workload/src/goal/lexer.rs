@@ -67,8 +67,9 @@ pub(super) struct Lexer<R> {
     input: R,
     /// Offset of the next byte from the beginning of the text, in bytes.
     pub(super) offset: u64,
-    /// The line and column of the next byte, from 1.
+    /// The line of the next byte, from 1.
     pub(super) line: usize,
+    /// The column of the next byte, from 1.
     pub(super) column: usize,
 }
 

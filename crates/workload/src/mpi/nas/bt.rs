@@ -86,8 +86,8 @@ impl Bt {
         cells.map(area).sum::<u64>() * LAYERS * VARIABLES * DOUBLE
     }
 
-    /// Returns the step in which `rank` sends the layers around its neighbours' cells and receives the layers around its
-    /// own cells.
+    /// Returns the step in which `rank` sends the layers around its neighbours' cells and receives the layers around
+    /// its own cells.
     #[allow(clippy::cast_possible_truncation, reason = "an axis is below 3")]
     fn copy_faces(self, rank: u32) -> Step {
         let neighbours = self.neighbours(rank);
