@@ -4,8 +4,8 @@ use super::Label;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Assigns numbers to the names of labels. Programs that write GOAL files end their labels with a number. Only the
-/// distinct stems before these numbers are stored, so a further label with a known stem takes no memory.
+/// Assigns numbers to the names of labels. Programs that write GOAL files usually end their labels with a number. Only
+/// the distinct stems before these numbers are stored, so a further label with a known stem takes no memory.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,
