@@ -11,8 +11,8 @@ use raddle_topology::Topology;
 ///
 /// # Errors
 /// Returns an error with line and column if a line is malformed, if there are more nodes than hosts, or if
-/// the number of flows differs from `Connections`. Also returns an error if flows start on a trigger or links
-/// fail, because a list of flows cannot express this.
+/// `Connections` is missing or is not the number of flows. Also returns an error if flows start on a trigger or
+/// links fail, because a list of flows cannot express this.
 pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut flows = Vec::new();
@@ -115,7 +115,7 @@ fn bytes(value: &Word<'_>) -> Result<Bytes, Misread> {
     }
 }
 
-/// Parses a start in picoseconds. htsim reads it as a float.
+/// Parses a start in picoseconds. Fractions and exponents are allowed, because htsim reads starts as floats.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
     /// Start times must be below this number of ps. The largest `Time` is 1.8e19 ps (213 days).

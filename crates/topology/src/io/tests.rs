@@ -9,7 +9,7 @@ const DELAY: Duration = Duration::from_ns(100);
 
 type Fields<'a> = (Vec<(bool, usize)>, Vec<Option<&'a Link>>);
 
-/// Returns all fields of a topology except its shape.
+/// Returns each node's kind (true for hosts) and number of ports, and the link of each port.
 fn fields(topology: &Topology) -> Fields<'_> {
     let nodes = topology.nodes().map(|node| (topology.is_host(node), topology.port_count(node))).collect();
     let slots = topology.nodes().flat_map(|node| {
@@ -63,7 +63,7 @@ proptest! {
             let at = at % text.len();
             let mut damaged = text.clone().into_bytes();
             damaged[at] = byte;
-            // The damaged text may be accepted or refused, but must not panic.
+            // The damaged text may be accepted or refused, but reading it must not panic.
             let _ = read(std::str::from_utf8(&damaged).unwrap());
             prop_assert!(at + 1 == text.len() || read(&text[..at]).is_err());
         }
