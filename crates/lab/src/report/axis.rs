@@ -88,7 +88,7 @@ mod tests {
         };
         let mut table = TableWriter::create(&file).expect("a table");
         spans.iter().map(row).for_each(|row| table.push(&row).expect("a row"));
-        table.finish().expect("a file");
+        table.finish(true, &[]).expect("a file");
         Axis::read(&Table::read(&file).expect("a table")).map(|axis| axis.map(|axis| axis.count))
     }
 
