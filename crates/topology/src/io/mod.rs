@@ -155,9 +155,14 @@ fn edges(topology: &Topology) -> Result<Vec<&Link>, WriteError> {
     Ok(edges)
 }
 
-/// Returns the `relay` attribute to write for a node; `None` for a switch, and for a host with at most one link.
+/// Returns the `relay` attribute to write for a node; `None` for a switch that relays, and for a host with at most one
+/// link.
 fn relay(topology: &Topology, node: NodeId) -> Option<bool> {
-    let has_to_say = topology.is_host(node) && topology.links_from(node).nth(1).is_some();
+    let has_to_say = if topology.is_host(node) {
+        topology.links_from(node).nth(1).is_some()
+    } else {
+        !topology.relays(node)
+    };
     has_to_say.then(|| topology.relays(node))
 }
 

@@ -273,6 +273,16 @@ fn hosts_beside_switches_relay_only_if_they_are_asked_to() {
 
 /// In a graph that has only hosts, hosts forward packets by default.
 #[test]
+fn a_switch_that_does_not_relay_survives() {
+    let graph = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "switch", "relay": false } ],
+        "edges": [ { "source": 0, "target": 1, "rate_bps": 1, "delay_ps": 0 } ] }"#;
+    let topology = read_node_link(graph).expect("a graph");
+    let by_json = read_node_link(&write_node_link(&topology).expect("JSON")).expect("a graph");
+    let by_xml = read_graphml(&write_graphml(&topology).expect("XML")).expect("a graph");
+    assert!([topology, by_json, by_xml].iter().all(|topology| !topology.relays(NodeId(1))));
+}
+
+#[test]
 fn hosts_of_a_graph_without_switches_relay_unasked() {
     let line = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "host" }, { "id": 2, "kind": "host" } ],
         "edges": [ { "source": 0, "target": 1, "rate_bps": 1e9, "delay_ps": 0 },
