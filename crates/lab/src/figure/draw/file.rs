@@ -79,7 +79,7 @@ impl Format {
                 png(&pixels, size, dpi)?
             }
             Self::Pdf => {
-                let mut page = Page::new(size, dpi)?;
+                let mut page = Page::new(size, dpi);
                 picture.draw(&(&mut page).into_drawing_area())?;
                 page.finish()
             }
