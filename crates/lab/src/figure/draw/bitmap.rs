@@ -1,7 +1,8 @@
-//! A bitmap whose glyphs stand at fractions of pixels. `plotters` places each glyph at a whole pixel.
+//! A bitmap with smooth edges. `plotters` places each glyph at a whole pixel, and its lines have steps and a thickness
+//! that depends on their direction.
 
-use super::letters;
-use ab_glyph::{GlyphId, Outline, OutlinedGlyph, PxScaleFactor};
+use super::{letters, stroke};
+use ab_glyph::{GlyphId, Outline, OutlineCurve, OutlinedGlyph, Point, PxScaleFactor, Rect, point};
 use plotters::prelude::{BitMapBackend, DrawingBackend};
 use plotters_backend::{BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingErrorKind};
 
@@ -16,10 +17,10 @@ impl<'a> Bitmap<'a> {
         Self(BitMapBackend::with_buffer(pixels, size))
     }
 
-    /// Fills the outline of a glyph, which is in pixels. A pixel that is partly covered mixes the colour with its own.
+    /// Fills an outline, which is in pixels. A pixel that is covered in part mixes the colour with its own.
     #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn fill(&mut self, outline: Outline, colour: BackendColor) -> Drawn<'a> {
-        // The y axis of fonts goes up. The y axis of pixels goes down.
+        // The y axis of fonts goes up. The y axis of pixels goes down. The outline of any shape can be of a glyph.
         let scale = PxScaleFactor { horizontal: 1.0, vertical: -1.0 };
         let glyph = OutlinedGlyph::new(GlyphId(0).with_scale(1.0), outline, scale);
         let corner = glyph.px_bounds().min;
@@ -61,7 +62,7 @@ impl<'a> DrawingBackend for Bitmap<'a> {
     }
 
     fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Drawn<'a> {
-        self.0.draw_line(from, to, style)
+        self.draw_path([from, to], style)
     }
 
     fn draw_rect<S: BackendStyle>(
@@ -79,7 +80,11 @@ impl<'a> DrawingBackend for Bitmap<'a> {
         path: I,
         style: &S,
     ) -> Drawn<'a> {
-        self.0.draw_path(path, style)
+        let (points, colour) = (path.into_iter().collect::<Vec<_>>(), style.color());
+        let mut covered = stroke::covered(&points, style.stroke_width(), self.get_size()).into_iter();
+        covered.try_for_each(|(at, share)| {
+            self.draw_pixel(at, BackendColor { alpha: colour.alpha * share, ..colour })
+        })
     }
 
     fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(
@@ -87,7 +92,18 @@ impl<'a> DrawingBackend for Bitmap<'a> {
         corners: I,
         style: &S,
     ) -> Drawn<'a> {
-        self.0.fill_polygon(corners, style)
+        // Coordinates are of the middles of pixels.
+        let middle = |(x, y): BackendCoord| point(x as f32 + 0.5, y as f32 + 0.5);
+        let corners: Vec<_> = corners.into_iter().map(middle).collect();
+        let Some(&first) = corners.first() else { return Ok(()) };
+        let wider = |Rect { min, max }: Rect, corner: &Point| Rect {
+            min: point(min.x.min(corner.x), min.y.min(corner.y)),
+            max: point(max.x.max(corner.x), max.y.max(corner.y)),
+        };
+        let bounds = corners.iter().fold(Rect { min: first, max: first }, wider);
+        let sides = corners.iter().zip(corners.iter().cycle().skip(1));
+        let curves = sides.map(|(&from, &to)| OutlineCurve::Line(from, to)).collect();
+        self.fill(Outline { bounds, curves }, style.color())
     }
 }
 

@@ -9,6 +9,7 @@ mod letters;
 mod number;
 mod pdf;
 mod plane;
+mod stroke;
 mod style;
 
 pub(crate) use file::ensure_picture;
