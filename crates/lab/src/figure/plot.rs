@@ -73,7 +73,7 @@ keys! {
             keys::Kind { name: "cells", words: "numbers in a table", keys: &[&X] },
             keys::Kind { name: "series", words: "a quantity over simulated time", keys: &[&EACH] },
         ]);
-        /// Title of the plot. If left out: the quantity, its statistic unless that is the mean, and its unit.
+        /// Title of the plot. If left out, the quantity is the title.
         TITLE: String = Key::new("title").example("\"Median FCT\"");
         /// The sweep whose labels are the curves, or the rows of a table.
         BY: String = Key::new("by").or("\"scheme\"");
@@ -83,7 +83,7 @@ keys! {
         STATS: Vec<String> = Key::new("stats").example("[\"p50\", \"p99\"]");
         /// Label of the x axis. If left out, the label depends on the kind of plot.
         X_LABEL: String = Key::new("x_label").example("\"load\"");
-        /// Label of the y axis. If left out: the quantity, its statistic unless that is the mean, and its unit.
+        /// Label of the y axis. If left out, the label is the quantity.
         Y_LABEL: String = Key::new("y_label").example("\"FCT (us)\"");
         /// If true, the x axis is logarithmic.
         LOG_X: bool = Key::new("log_x").computed("true of kind `by_size`, otherwise false").example("true");
