@@ -259,7 +259,7 @@ impl Plot {
                 };
                 let whole = if self.measure.is_of_flows() { "flows" } else { "samples" };
                 let prefix = if is_tail { "CCDF: " } else { "" };
-                let labels = (self.measure.label(), format!("{prefix}share of {whole}"));
+                let labels = (self.label(), format!("{prefix}share of {whole}"));
                 self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::BySize => {
@@ -271,12 +271,12 @@ impl Plot {
                     };
                     Series { label: curve.label, points: bins.iter().filter_map(point).collect() }
                 };
-                let labels = ("size of the flow (bytes)".to_owned(), self.measure.label());
+                let labels = ("size of the flow (bytes)".to_owned(), self.label());
                 self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::Series { .. } => {
                 let series = |curve: Curve| Series { points: over_time(&curve, runs), label: curve.label };
-                let labels = ("time (ms)".to_owned(), self.measure.label());
+                let labels = ("time (ms)".to_owned(), self.label());
                 self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::Along { sweep, relative_to, mark, errors } => {
@@ -347,16 +347,21 @@ impl Plot {
         let shown = |curve: &&Curve| mark == Mark::Curves || !is_base(curve);
         let series = curves.iter().filter(shown).map(series).collect();
         let ticks = numbers.is_none().then(|| stops.clone());
-        let y_label = match relative_to {
-            Some(label) => format!("{}, relative to {label}", self.measure.what()),
-            None => self.measure.label(),
-        };
-        self.plane(runs, (sweep.to_owned(), y_label), ticks, mark, series)
+        self.plane(runs, (sweep.to_owned(), self.label()), ticks, mark, series)
+    }
+
+    /// The quantity that the plot shows, with its unit, and with the statistic if the plot shows one.
+    fn label(&self) -> String {
+        match &self.kind {
+            Kind::Cdf | Kind::Ccdf | Kind::Series { .. } => self.measure.label_of_values(),
+            Kind::Along { relative_to, .. } => self.measure.label(&self.stats, relative_to.as_deref()),
+            Kind::BySize | Kind::Cells { .. } => self.measure.label(&self.stats, None),
+        }
     }
 
     /// The title of the plot; the quantity with its unit if the plot has no title.
     fn title(&self) -> String {
-        self.title.clone().unwrap_or_else(|| self.measure.label())
+        self.title.clone().unwrap_or_else(|| self.label())
     }
 
     /// The line below the title: the number of seeds that the plot combines, and the meaning of its error bars. `None`

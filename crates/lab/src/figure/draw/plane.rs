@@ -59,8 +59,9 @@ fn bar_width(plane: &Plane) -> f64 {
 const ASIDE: f64 = 0.007;
 const ASIDE_TOGETHER: f64 = 0.02;
 
+/// The place of a value on an axis. It is not finite for a value that a logarithmic axis cannot show.
 fn place(value: f64, log: bool) -> f64 {
-    if log { value.max(1e-12).log10() } else { value }
+    if log { value.log10() } else { value }
 }
 
 impl<'a> Laid<'a> {
@@ -71,12 +72,15 @@ impl<'a> Laid<'a> {
             y: place(point.y, *log_y),
             error: point.error.map(|(least, most)| (place(least, *log_y), place(most, *log_y))),
         };
-        let points =
-            |series: &Series| series.points.iter().map(point).filter(|at| at.y.is_finite()).collect();
+        let is_shown = |at: &Point| at.x.is_finite() && at.y.is_finite();
+        let points = |series: &Series| series.points.iter().map(point).filter(is_shown).collect();
         let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
-        let heights =
-            all().flat_map(|at| [Some(at.y), at.error.map(|ends| ends.0), at.error.map(|ends| ends.1)]);
+        // An interval of the mean can reach below zero although no value is negative. Zero is then where it is cut off.
+        let is_positive = !log_y && all().all(|at| at.y >= 0.0);
+        let least = |least: f64| if is_positive { least.max(0.0) } else { least };
+        let heights = all()
+            .flat_map(|at| [Some(at.y), at.error.map(|ends| least(ends.0)), at.error.map(|ends| ends.1)]);
         let x = match &plane.ticks {
             Some(names) => Axis::named(names),
             None => Axis::new(all().map(|at| at.x), *log_x, false),
@@ -91,7 +95,10 @@ impl<'a> Laid<'a> {
         };
         let middle = (drawn.len() as f64 - 1.0) / 2.0;
         for (i, points) in drawn.iter_mut().enumerate() {
-            points.iter_mut().for_each(|at| at.x += (i as f64 - middle) * step);
+            for at in points {
+                at.x += (i as f64 - middle) * step;
+                at.error = at.error.map(|(least, most)| (least.max(y.range.start), most));
+            }
         }
         let words = Sizes::line_of(sizes.words) + 2 * sizes.tick_mark();
         let y_names = widest(y.names().iter().map(String::as_str), sizes.ticks) + sizes.tick_mark();
@@ -176,11 +183,13 @@ impl<'a> Laid<'a> {
                 Mark::Bars => BLACK.stroke_width(sizes.thin),
             };
             let cap = 0.005 * (x.range.end - x.range.start);
-            let strokes =
-                points.iter().filter_map(|at| Some((at.x, at.error?))).flat_map(|(x, (least, most))| {
-                    let across = |y| [(x - cap, y), (x + cap, y)];
-                    [[(x, least), (x, most)], across(least), across(most)]
-                });
+            let errors = points.iter().filter_map(|at| Some((at.x, at.error?)));
+            let strokes = errors.flat_map(|(x, (least, most))| {
+                let across = |y| [(x - cap, y), (x + cap, y)];
+                // An error bar that is cut off at the axis has no cap there.
+                let lower = (least > y.range.start).then(|| across(least));
+                [Some([(x, least), (x, most)]), lower, Some(across(most))].into_iter().flatten()
+            });
             context.draw_series(strokes.map(|ends| PathElement::new(ends, ink))).map_err(failed)?;
         }
         let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
@@ -211,5 +220,24 @@ mod tests {
         assert_eq!([3, 8].map(|count| names(count).lines), [1, 2]);
         let Names { size, .. } = names(8);
         assert!(size >= sizes.smallest && widest(["Clairvoyant"], size) <= 2 * 1_450 / 8);
+    }
+
+    #[test]
+    fn an_interval_of_positive_numbers_is_cut_off_at_zero() {
+        letters::register();
+        let sizes = Look::default().sizes(96);
+        let begins = |y: f64, log_y| {
+            let error = Some((-2.0, 28.0));
+            let series = vec![Series { label: String::new(), points: vec![Point { x: 0.0, y, error }] }];
+            let (title, x_label, y_label) = Default::default();
+            let (ticks, mark) = (Some(vec!["a".to_owned()]), Mark::Bars);
+            let plane =
+                Plane { title, note: None, x_label, y_label, ticks, log_x: false, log_y, mark, series };
+            let laid = Laid::of(&plane, &sizes);
+            (laid.y.range.start, laid.drawn[0][0].error.map(|(least, _)| least))
+        };
+        assert_eq!(begins(13.0, false), (0.0, Some(0.0)));
+        assert_eq!(begins(-1.0, false), (-2.0, Some(-2.0)));
+        assert_eq!(begins(13.0, true), (1.0, Some(1.0)), "10 is the power of ten below 13");
     }
 }
