@@ -9,6 +9,7 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::iter;
 
 /// A plane with its layout: the points in the units of the axes, and the axes.
 pub(super) struct Laid<'a> {
@@ -75,13 +76,15 @@ impl<'a> Laid<'a> {
             |series: &Series| series.points.iter().map(point).filter(|at| at.y.is_finite()).collect();
         let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
-        let heights =
-            all().flat_map(|at| [Some(at.y), at.error.map(|ends| ends.0), at.error.map(|ends| ends.1)]);
+        // On a logarithmic axis, an error bar that reaches 0 ends at the axis.
+        let is_shown = |end: &f64| !log_y || *end > place(0.0, true);
+        let ends = |at: &Point| at.error.into_iter().flat_map(|(least, most)| [least, most]).filter(is_shown);
+        let heights = all().flat_map(|at| iter::once(at.y).chain(ends(at)));
         let x = match &plane.ticks {
             Some(names) => Axis::named(names),
             None => Axis::new(all().map(|at| at.x), *log_x, false),
         };
-        let y = Axis::new(heights.flatten(), *log_y, true);
+        let y = Axis::new(heights, *log_y, true);
         let step = match mark {
             Mark::Bars => bar_width(plane),
             Mark::Curves if all().any(|at| at.error.is_some()) => {
@@ -178,6 +181,7 @@ impl<'a> Laid<'a> {
             let cap = 0.005 * (x.range.end - x.range.start);
             let strokes =
                 points.iter().filter_map(|at| Some((at.x, at.error?))).flat_map(|(x, (least, most))| {
+                    let least = least.max(y.range.start);
                     let across = |y| [(x - cap, y), (x + cap, y)];
                     [[(x, least), (x, most)], across(least), across(most)]
                 });
@@ -211,5 +215,24 @@ mod tests {
         assert_eq!([3, 8].map(|count| names(count).lines), [1, 2]);
         let Names { size, .. } = names(8);
         assert!(size >= sizes.smallest && widest(["Clairvoyant"], size) <= 2 * 1_450 / 8);
+    }
+
+    #[test]
+    fn an_error_bar_that_reaches_zero_does_not_stretch_a_logarithmic_axis() {
+        letters::register();
+        let points = vec![Point { x: 0.0, y: 20.0, error: Some((-5.0, 45.0)) }];
+        let plane = Plane {
+            title: String::new(),
+            note: None,
+            x_label: String::new(),
+            y_label: String::new(),
+            ticks: None,
+            log_x: false,
+            log_y: true,
+            mark: Mark::Curves,
+            series: vec![Series { label: String::new(), points }],
+        };
+        let range = Laid::of(&plane, &Look::default().sizes(96)).y.range;
+        assert!(range.start >= 0.0 && range.end >= 45.0_f64.log10() && range.end <= 2.0, "{range:?}");
     }
 }
