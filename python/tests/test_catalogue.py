@@ -10,7 +10,7 @@ def test_lists_name_what_experiments_accept() -> None:
     assert {("transports", "r2c2"), ("routings", "expeditus")} <= schemes
     figures = {entry.name: entry.summary for entry in raddle.list("figures")}
     assert figures["pdq/fig6a"] == "Five flows one after another"
-    assert all(entry.seconds["quick"] > 0 for entry in raddle.list("figures") if "quick" in entry.seconds)
+    assert all(entry.seconds["quick"] >= 0 for entry in raddle.list("figures") if "quick" in entry.seconds)
     assert sum("quick" in entry.seconds for entry in raddle.list("figures")) > 50
 
 

@@ -76,8 +76,8 @@ def test_pictures_have_the_style_and_the_resolution_that_are_asked_for(tmp_path:
         (made,) = done.figures.values()
         return int.from_bytes(made.png.read_bytes()[16:20], "big")
 
-    # A column of 3.3 inches, at the 600 pixels per inch of papers and at 100; slides of 13.3 inches at 144.
-    assert [width("paper", None), width("paper", 100), width("slides", None)] == [1_980, 330, 1_915]
+    # A column of 3.3 inches, at the 600 pixels per inch of papers and at 100; slides of 13.33 inches at 144.
+    assert [width("paper", None), width("paper", 100), width("slides", None)] == [1_980, 330, 1_920]
     with pytest.raises(ValueError, match="style must be 'screen', 'paper' or 'slides'"):
         width("poster", None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="dpi must be from 30 to 2400"):
