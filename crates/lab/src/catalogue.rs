@@ -1,14 +1,15 @@
 //! Lists the available schemes, topologies and workloads, as text and as JSON.
 
-use crate::Error;
 use crate::definitions;
 use crate::experiment::keys::{self, default_of};
 use crate::experiment::{nearest, topology_kinds, workload_kinds};
 use crate::figure::{self, Described, Ledger};
+use crate::{Error, table};
 use raddle_schemes::parameter::Parameter;
 use raddle_schemes::profile::Profile;
 use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::Info;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -75,17 +76,62 @@ pub fn keys() -> Part {
     Part::new("keys", keys::names())
 }
 
-/// The embedded figures, each with its title.
+/// An embedded figure, as the list of figures shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ListedFigure {
+    /// Paper and figure, such as `r2c2/fig10`.
+    pub name: String,
+    /// The title.
+    pub summary: String,
+    /// The time that the figure took.
+    pub seconds: Seconds,
+}
+
+/// The time that a figure took when it was recorded in Raddle's ledger, in seconds; `None` at a scale at which it was not
+/// recorded.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Seconds {
+    /// At quick scale.
+    pub quick: Option<f64>,
+    /// At full scale.
+    pub full: Option<f64>,
+}
+
+impl Seconds {
+    fn of(name: &str, ledger: &Ledger) -> Self {
+        let at = |scale: figure::Scale| ledger.last(name, scale.name()).map(|entry| entry.seconds);
+        Self { quick: at(figure::Scale::Quick), full: at(figure::Scale::Full) }
+    }
+}
+
+/// The embedded figures.
 ///
 /// # Errors
-/// If a figure's file is malformed.
-pub fn figures() -> Result<Part, Error> {
-    let titled = |name: String| -> Result<_, Error> {
-        let title = figure::title(&name)?.unwrap_or_default();
-        Ok((name, title))
+/// If a figure's file or the ledger is malformed.
+pub fn figures() -> Result<Vec<ListedFigure>, Error> {
+    let ledger = Ledger::builtin()?;
+    let listed = |name: String| {
+        let summary = figure::title(&name)?.unwrap_or_default();
+        Ok(ListedFigure { summary, seconds: Seconds::of(&name, &ledger), name })
     };
-    let figures = figure::names().into_iter().map(titled).collect::<Result<Vec<_>, _>>()?;
-    Ok(Part::new("figures", figures))
+    figure::names().into_iter().map(listed).collect()
+}
+
+/// Formats the list of figures as a table, with the times at quick scale.
+#[must_use]
+pub fn figures_text(figures: &[ListedFigure]) -> String {
+    let heads = ["figure", "took at quick scale", "title"].map(str::to_owned).to_vec();
+    let row = |figure: &ListedFigure| {
+        let took = figure.seconds.quick.map_or("-".to_owned(), |seconds| format!("{seconds:.1} s"));
+        vec![figure.name.clone(), took, figure.summary.clone()]
+    };
+    table(&std::iter::once(heads).chain(figures.iter().map(row)).collect::<Vec<_>>())
+}
+
+/// Formats the list of figures as a JSON document.
+#[must_use]
+pub fn figures_json(figures: &[ListedFigure]) -> Value {
+    json!({ "figures": figures })
 }
 
 /// The kinds of arrivals, sizes and pairs.
@@ -205,9 +251,8 @@ fn explain_kinds(found: &[(&str, &(String, String))], registry: &Registry) -> (S
 
 fn explain_figure(name: &str, figure: &figure::Description) -> Result<(String, Value), Error> {
     let mut text = format!("{name}\n{}\n\nrun it with `raddle reproduce {name}`\n", figure.title);
-    let ledger = Ledger::builtin()?;
-    let seconds = ["quick", "full"].map(|scale| ledger.last(name, scale).map(|entry| entry.seconds));
-    for (scale, seconds) in ["quick", "full"].into_iter().zip(seconds) {
+    let seconds = Seconds::of(name, &Ledger::builtin()?);
+    for (scale, seconds) in [("quick", seconds.quick), ("full", seconds.full)] {
         if let Some(seconds) = seconds {
             writeln!(text, "took {seconds} s at {scale} scale when Raddle's ledger was made")
                 .expect("writing to a string never fails");
@@ -223,7 +268,7 @@ fn explain_figure(name: &str, figure: &figure::Description) -> Result<(String, V
     let claims: Vec<_> = figure.claims.iter().map(claim).collect();
     let json = json!({
         "name": name, "title": figure.title, "claims": claims,
-        "seconds": { "quick": seconds[0], "full": seconds[1] },
+        "seconds": seconds,
     });
     Ok((text, json))
 }

@@ -243,11 +243,27 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Problem {
+    /// True if each value is allowed by itself, and several do not fit together. In a sweep, the values of other cells
+    /// can fit.
+    #[must_use]
+    pub fn is_misfit(&self) -> bool {
+        matches!(*self.cause, Cause::Contradiction { .. })
+    }
+
     /// A problem with `cause` at the position `at`.
     #[must_use]
     pub fn at(at: &At, cause: Cause) -> Self {
         let text = miette::NamedSource::new(&at.source.name, at.source.text.clone());
         Self { cause: Box::new(cause), at: at.clone(), text }
+    }
+
+    /// The problem as one line: its position, its cause and the advice.
+    #[must_use]
+    pub fn in_one_line(&self) -> String {
+        let name = &self.at.source.name;
+        let place = self.at.position().map(|(line, column)| format!("{name}:{line}:{column}: "));
+        let hint = self.help().map(|hint| format!(" ({hint})"));
+        format!("{}{self}{}", place.unwrap_or_default(), hint.unwrap_or_default())
     }
 
     /// The problem that a file cannot be read. The message shows no line of the file.

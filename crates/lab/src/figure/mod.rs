@@ -46,7 +46,7 @@ use draw::{Chart, LOOK};
 use plot::Plot;
 use runs::{Data, Run};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Title and claims of a figure.
 #[derive(Debug, Clone)]
@@ -139,15 +139,14 @@ fn draw_pictures(charts: &[Chart], look: Look, folder: &Path) -> Result<(), Erro
     PICTURES.iter().try_for_each(|name| draw::draw(charts, look, &folder.join(name)))
 }
 
-/// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. The cells of the sweep have
-/// run in `directories`. Nothing is drawn if the document has no plots. Returns the names of the files.
+/// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. `cells` have run, each in its
+/// directory. Nothing is drawn if the document has no plots. Returns the names of the files.
 ///
 /// # Errors
 /// If a plot is wrong, or a file cannot be read or written.
 pub(crate) fn draw_plots(
     document: &Document,
-    cells: &[Cell],
-    directories: &[PathBuf],
+    cells: &[(&Cell, &Path)],
     folder: &Path,
 ) -> Result<&'static [&'static str], Error> {
     let plots = read_plots(document)?;
@@ -160,10 +159,10 @@ pub(crate) fn draw_plots(
         Fraction(warm_up) = figure.read(&WARM_UP)?;
         look = Look::read(&mut figure)?;
     }
-    let run = |(cell, directory): (&Cell, &PathBuf)| -> Result<Run, Error> {
+    let run = |&(cell, directory): &(&Cell, &Path)| -> Result<Run, Error> {
         Ok(Run { labels: cell.labels.clone(), data: Data::Records(Records::read(directory, warm_up)?) })
     };
-    let runs = cells.iter().zip(directories).map(run).collect::<Result<Vec<_>, _>>()?;
+    let runs = cells.iter().map(run).collect::<Result<Vec<_>, _>>()?;
     let charts: Vec<_> = plots.iter().map(|plot| plot.chart(&runs)).collect();
     draw_pictures(&charts, look, folder)?;
     Ok(&PICTURES)

@@ -83,7 +83,7 @@ keys! {
         STATS: Vec<String> = Key::new("stats").example("[\"p50\", \"p99\"]");
         /// Label of the x axis. If left out, the label depends on the kind of plot.
         X_LABEL: String = Key::new("x_label").example("\"load\"");
-        /// Label of the y axis. If left out, the label is the quantity.
+        /// Label of the y axis. If left out, the label names the quantity and the statistic.
         Y_LABEL: String = Key::new("y_label").example("\"FCT (us)\"");
         /// If true, the x axis is logarithmic.
         LOG_X: bool = Key::new("log_x").computed("true of kind `by_size`, otherwise false").example("true");
@@ -106,7 +106,7 @@ key! {
     /// Label of a curve. All curves are divided by this curve.
     RELATIVE_TO: String = Key::new("relative_to").example("\"ECMP\"");
     /// Meaning of the error bars over seeds.
-    ERROR_BARS: Errors = Key::new("errors").or("\"range\"");
+    ERROR_BARS: Errors = Key::new("errors").or("\"interval\"");
     /// Sets of flows or links. Each set has its own curve.
     EACH: Tables = Key::new("each").table(&PLOT_EACH).example("[{ label = \"Path 1\", where = \"link = 16->14\" }]");
 }
@@ -461,11 +461,21 @@ mod tests {
     fn a_plot_names_the_number_of_seeds_and_its_intervals() {
         let note = |keys: &str| plane(keys).note.unwrap();
         let range = "mean of n = 2 seeds; error bars: smallest to largest seed";
-        assert_eq!(note("kind = \"bars\""), range);
+        assert_eq!(note("kind = \"bars\"\nerrors = \"range\""), range);
         let interval = "mean of n = 2 seeds; error bars: 95% interval of the mean";
         assert_eq!(note("kind = \"along\"\nerrors = \"interval\""), interval);
         let single = "kind = \"along\"\nat = { seed = \"1\" }";
         assert_eq!(plane(single).note, None);
+    }
+
+    #[test]
+    fn error_bars_are_intervals_unless_the_plot_says_otherwise() {
+        assert!(plane("kind = \"along\"").note.is_some_and(|note| note.contains("95% interval of the mean")));
+        let of_a = |keys: &str| plane(keys).series[0].points[0].error.expect("two seeds");
+        // Student's t for one degree of freedom is 12.706; the standard error of 2 and 4 is 1.
+        let (least, most) = of_a("kind = \"bars\"");
+        assert!((least + 9.706).abs() < 1e-3 && (most - 15.706).abs() < 1e-3, "{least} to {most}");
+        assert_eq!(of_a("kind = \"bars\"\nerrors = \"range\""), (2.0, 4.0));
     }
 
     #[test]

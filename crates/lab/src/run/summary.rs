@@ -247,7 +247,7 @@ impl fmt::Display for Ranks {
 }
 
 /// The fidelity of a live run as JSON; times in ns.
-fn fidelity(fidelity: Fidelity) -> Value {
+pub(crate) fn fidelity(fidelity: Fidelity) -> Value {
     let [p50, p99, p999] = fidelity.lateness.map(|late| late.as_ps() / 1_000);
     json!({
         "verdict": fidelity.verdict.to_string(),

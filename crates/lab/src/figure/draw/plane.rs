@@ -9,6 +9,7 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::iter;
 
 /// A plane with its layout: the points in the units of the axes, and the axes.
 pub(super) struct Laid<'a> {
@@ -76,16 +77,23 @@ impl<'a> Laid<'a> {
         let points = |series: &Series| series.points.iter().map(point).filter(is_shown).collect();
         let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
+<<<<<<< HEAD
         // An interval of the mean can reach below zero although no value is negative. Zero is then where it is cut off.
         let is_positive = !log_y && all().all(|at| at.y >= 0.0);
         let least = |least: f64| if is_positive { least.max(0.0) } else { least };
         let heights = all()
             .flat_map(|at| [Some(at.y), at.error.map(|ends| least(ends.0)), at.error.map(|ends| ends.1)]);
+=======
+        // On a logarithmic axis, an error bar that reaches 0 ends at the axis.
+        let is_shown = |end: &f64| !log_y || *end > place(0.0, true);
+        let ends = |at: &Point| at.error.into_iter().flat_map(|(least, most)| [least, most]).filter(is_shown);
+        let heights = all().flat_map(|at| iter::once(at.y).chain(ends(at)));
+>>>>>>> sweeps
         let x = match &plane.ticks {
             Some(names) => Axis::named(names),
             None => Axis::new(all().map(|at| at.x), *log_x, false),
         };
-        let y = Axis::new(heights.flatten(), *log_y, true);
+        let y = Axis::new(heights, *log_y, true);
         let step = match mark {
             Mark::Bars => bar_width(plane),
             Mark::Curves if all().any(|at| at.error.is_some()) => {
@@ -183,6 +191,7 @@ impl<'a> Laid<'a> {
                 Mark::Bars => BLACK.stroke_width(sizes.thin),
             };
             let cap = 0.005 * (x.range.end - x.range.start);
+<<<<<<< HEAD
             let errors = points.iter().filter_map(|at| Some((at.x, at.error?)));
             let strokes = errors.flat_map(|(x, (least, most))| {
                 let across = |y| [(x - cap, y), (x + cap, y)];
@@ -190,6 +199,14 @@ impl<'a> Laid<'a> {
                 let lower = (least > y.range.start).then(|| across(least));
                 [Some([(x, least), (x, most)]), lower, Some(across(most))].into_iter().flatten()
             });
+=======
+            let strokes =
+                points.iter().filter_map(|at| Some((at.x, at.error?))).flat_map(|(x, (least, most))| {
+                    let least = least.max(y.range.start);
+                    let across = |y| [(x - cap, y), (x + cap, y)];
+                    [[(x, least), (x, most)], across(least), across(most)]
+                });
+>>>>>>> sweeps
             context.draw_series(strokes.map(|ends| PathElement::new(ends, ink))).map_err(failed)?;
         }
         let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
@@ -223,6 +240,7 @@ mod tests {
     }
 
     #[test]
+<<<<<<< HEAD
     fn an_interval_of_positive_numbers_is_cut_off_at_zero() {
         letters::register();
         let sizes = Look::default().sizes(96);
@@ -239,5 +257,23 @@ mod tests {
         assert_eq!(begins(13.0, false), (0.0, Some(0.0)));
         assert_eq!(begins(-1.0, false), (-2.0, Some(-2.0)));
         assert_eq!(begins(13.0, true), (1.0, Some(1.0)), "10 is the power of ten below 13");
+=======
+    fn an_error_bar_that_reaches_zero_does_not_stretch_a_logarithmic_axis() {
+        letters::register();
+        let points = vec![Point { x: 0.0, y: 20.0, error: Some((-5.0, 45.0)) }];
+        let plane = Plane {
+            title: String::new(),
+            note: None,
+            x_label: String::new(),
+            y_label: String::new(),
+            ticks: None,
+            log_x: false,
+            log_y: true,
+            mark: Mark::Curves,
+            series: vec![Series { label: String::new(), points }],
+        };
+        let range = Laid::of(&plane, &Look::default().sizes(96)).y.range;
+        assert!(range.start >= 0.0 && range.end >= 45.0_f64.log10() && range.end <= 2.0, "{range:?}");
+>>>>>>> sweeps
     }
 }
