@@ -77,18 +77,13 @@ impl<'a> Laid<'a> {
         let points = |series: &Series| series.points.iter().map(point).filter(is_shown).collect();
         let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
-<<<<<<< HEAD
-        // An interval of the mean can reach below zero although no value is negative. Zero is then where it is cut off.
+        // On a logarithmic axis, an error bar that reaches 0 ends at the axis. On other axes, an interval of the mean can
+        // reach below zero although no value is negative, and is cut off at zero.
         let is_positive = !log_y && all().all(|at| at.y >= 0.0);
-        let least = |least: f64| if is_positive { least.max(0.0) } else { least };
-        let heights = all()
-            .flat_map(|at| [Some(at.y), at.error.map(|ends| least(ends.0)), at.error.map(|ends| ends.1)]);
-=======
-        // On a logarithmic axis, an error bar that reaches 0 ends at the axis.
         let is_shown = |end: &f64| !log_y || *end > place(0.0, true);
+        let cut = |end: f64| if is_positive { end.max(0.0) } else { end };
         let ends = |at: &Point| at.error.into_iter().flat_map(|(least, most)| [least, most]).filter(is_shown);
-        let heights = all().flat_map(|at| iter::once(at.y).chain(ends(at)));
->>>>>>> sweeps
+        let heights = all().flat_map(|at| iter::once(at.y).chain(ends(at).map(cut)));
         let x = match &plane.ticks {
             Some(names) => Axis::named(names),
             None => Axis::new(all().map(|at| at.x), *log_x, false),
@@ -191,7 +186,6 @@ impl<'a> Laid<'a> {
                 Mark::Bars => BLACK.stroke_width(sizes.thin),
             };
             let cap = 0.005 * (x.range.end - x.range.start);
-<<<<<<< HEAD
             let errors = points.iter().filter_map(|at| Some((at.x, at.error?)));
             let strokes = errors.flat_map(|(x, (least, most))| {
                 let across = |y| [(x - cap, y), (x + cap, y)];
@@ -199,14 +193,6 @@ impl<'a> Laid<'a> {
                 let lower = (least > y.range.start).then(|| across(least));
                 [Some([(x, least), (x, most)]), lower, Some(across(most))].into_iter().flatten()
             });
-=======
-            let strokes =
-                points.iter().filter_map(|at| Some((at.x, at.error?))).flat_map(|(x, (least, most))| {
-                    let least = least.max(y.range.start);
-                    let across = |y| [(x - cap, y), (x + cap, y)];
-                    [[(x, least), (x, most)], across(least), across(most)]
-                });
->>>>>>> sweeps
             context.draw_series(strokes.map(|ends| PathElement::new(ends, ink))).map_err(failed)?;
         }
         let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
@@ -240,7 +226,6 @@ mod tests {
     }
 
     #[test]
-<<<<<<< HEAD
     fn an_interval_of_positive_numbers_is_cut_off_at_zero() {
         letters::register();
         let sizes = Look::default().sizes(96);
@@ -257,7 +242,9 @@ mod tests {
         assert_eq!(begins(13.0, false), (0.0, Some(0.0)));
         assert_eq!(begins(-1.0, false), (-2.0, Some(-2.0)));
         assert_eq!(begins(13.0, true), (1.0, Some(1.0)), "10 is the power of ten below 13");
-=======
+    }
+
+    #[test]
     fn an_error_bar_that_reaches_zero_does_not_stretch_a_logarithmic_axis() {
         letters::register();
         let points = vec![Point { x: 0.0, y: 20.0, error: Some((-5.0, 45.0)) }];
@@ -274,6 +261,5 @@ mod tests {
         };
         let range = Laid::of(&plane, &Look::default().sizes(96)).y.range;
         assert!(range.start >= 0.0 && range.end >= 45.0_f64.log10() && range.end <= 2.0, "{range:?}");
->>>>>>> sweeps
     }
 }
