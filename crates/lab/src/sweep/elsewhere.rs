@@ -211,7 +211,7 @@ values = ["100 ns", "2 us"]
             ended: &|_, _| *count.lock().expect("no panic") += 1,
         };
         let ran = |end| match end {
-            CellEnd::Ran(run) => run,
+            CellEnd::Ran(run) => *run,
             CellEnd::Refused(problem) => panic!("{problem}"),
         };
         let ends = sweep(&document.cells()?, out, &control)?;

@@ -32,7 +32,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Clone)]
 pub enum CellEnd {
     /// The cell has results.
-    Ran(CellRun),
+    Ran(Box<CellRun>),
     /// The cell cannot run, because its settings do not fit together.
     Refused(Problem),
 }
@@ -166,7 +166,7 @@ fn run_all(
             let is_failure = !kept_summary::read(&cells[i].directory)?["error"].is_null();
             failed.fetch_or(is_failure, Ordering::Relaxed);
             let directory = cells[i].directory.clone();
-            let end = CellEnd::Ran(CellRun { directory, summary: None, was_there: false });
+            let end = CellEnd::Ran(Box::new(CellRun { directory, summary: None, was_there: false }));
             (control.ended)(cells[i].number, &end);
             elsewhere[i] = Some(end);
             Ok(())
@@ -196,7 +196,7 @@ fn run_all(
         let run = run(i, threads).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
         let is_failure = run.summary.as_ref().is_some_and(|summary| summary.failure().is_some());
         failed.fetch_or(is_failure, Ordering::Relaxed);
-        let end = CellEnd::Ran(run);
+        let end = CellEnd::Ran(Box::new(run));
         (control.ended)(cells[i].number, &end);
         Ok(end)
     };

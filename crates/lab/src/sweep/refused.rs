@@ -98,14 +98,16 @@ x = "fabric"
 of = "fct"
 "#;
 
-    /// Sweeps a text with two seeds. Returns the ends of the cells, the numbers of the cells that ended, and the results
-    /// if all cells ended.
+    /// The ends of the cells, the numbers of the cells that ended, and the results if all cells ended.
+    type Swept = (Vec<Option<CellEnd>>, Vec<usize>, Option<Results>);
+
+    /// Sweeps a text with two seeds.
     fn swept(
         text: &str,
         out: &Path,
         fail_fast: bool,
         elsewhere: Option<&dyn sweep::Elsewhere>,
-    ) -> Result<(Vec<Option<CellEnd>>, Vec<usize>, Option<Results>), Error> {
+    ) -> Result<Swept, Error> {
         let document = Document::parse("grid.toml", text.to_owned(), PathBuf::new())?;
         let cells = sweep::replicated(document.cells()?, 2)?;
         let ended = Mutex::new(Vec::new());

@@ -16,6 +16,7 @@ pub(super) fn number(value: f64, digits: usize) -> String {
 /// The numbers of a column of a table. The largest number has `digits` significant digits, and all have its letter and
 /// its decimals: `114.2` beside `135.0`. If the smallest number would keep fewer than two digits, each number has a
 /// letter and decimals of its own: `0.031` beside `114.2`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "there are from 0 to 19 decimals")]
 pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String>> {
     let each = |show: &dyn Fn(f64) -> String| values.iter().map(|value| value.map(show)).collect();
     let sizes =
@@ -25,8 +26,7 @@ pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String
     // The decimal place of the first digit: 2 for 135, -1 for 0.5.
     let first = |size: f64| (size / factor).log10().floor();
     let decimals = digits as f64 - 1.0 - first(most);
-    let is_common =
-        (0.0..f64::INFINITY).contains(&decimals) && sizes().all(|size| first(size) + decimals >= 1.0);
+    let is_common = (0.0..20.0).contains(&decimals) && sizes().all(|size| first(size) + decimals >= 1.0);
     if !is_common {
         return each(&|value| number(value, digits));
     }
