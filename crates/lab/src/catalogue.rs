@@ -2,7 +2,7 @@
 
 use crate::definitions;
 use crate::experiment::keys::{self, default_of};
-use crate::experiment::{nearest, topology_kinds, workload_kinds};
+use crate::experiment::{meant, topology_kinds, workload_kinds};
 use crate::figure::{self, Described, Ledger};
 use crate::{Error, table};
 use raddle_schemes::parameter::Parameter;
@@ -215,15 +215,22 @@ fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Er
         let keys: Vec<Value> = found.into_iter().map(|(_, json)| json).collect();
         return Ok((text, json!({ "keys": keys })));
     }
-    let schemes = registry.schemes().map(|info| info.name);
-    let keys = keys::names();
-    let keys = keys.iter().map(|(name, _)| name.as_str());
-    let numbers = definitions::names();
-    let listed = schemes.chain(all().map(|(_, (name, _))| name.as_str())).chain(keys);
-    let hint = match nearest(name, listed.chain(numbers.iter().map(String::as_str))) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned(),
-    };
+    if let Some((text, json)) = keys::explain_value(name, registry) {
+        return Ok((text, json!({ "values": json })));
+    }
+    if let Some(meant) = keys::meant(name, registry)
+        && let Ok((text, json)) = explain_listed(&meant, registry)
+    {
+        return Ok((format!("`{name}` is read as `{meant}`\n\n{text}"), json));
+    }
+    let schemes = registry.schemes().map(|info| info.name.to_owned());
+    let listed = schemes.chain(all().map(|(_, (name, _))| name.clone()));
+    let last = |name: &String| name.rsplit('.').next().map(str::to_owned);
+    let keys = keys::names().into_iter().flat_map(|(name, _)| [last(&name), Some(name)]).flatten();
+    let listed = listed.chain(keys).chain(definitions::names());
+    let hint = meant(name, &listed.collect::<Vec<_>>()).unwrap_or_else(|| {
+        "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned()
+    });
     Err(Error::Usage { what: format!("unknown name `{name}`"), hint })
 }
 
@@ -342,6 +349,9 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         line("\ndifferences from its source".to_owned());
         info.differs.iter().for_each(|differs| line(format!("  - {differs}")));
     }
+    if text.contains("specifications/") {
+        text.push_str("\nspecifications/ is the chapter \"Specifications\" of Raddle's book\n");
+    }
     let parameters: Vec<_> = info
         .parameters
         .iter()
@@ -365,4 +375,33 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         "differs": info.differs,
     });
     (text, json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(name: &str) -> String {
+        match explain(name, &Registry::builtin()) {
+            Ok((text, _)) => text,
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+
+    #[test]
+    fn aliases_and_values_of_keys_are_explained() {
+        assert!(told("tcp").starts_with("`tcp` is read as `tcp-newreno`\n\ntcp-newreno\n"));
+        assert!(told("leaf_spine").contains("\nfolded_clos\n"));
+        assert!(told("by_size").starts_with("plot.kind = \"by_size\"\n"));
+        assert!(told("hula").ends_with("the chapter \"Specifications\" of Raddle's book\n"));
+    }
+
+    #[test]
+    fn a_transport_of_another_simulator_is_no_misspelling() {
+        let Err(Error::Usage { what, hint }) = explain("ndp", &Registry::builtin()) else { panic!("explained") };
+        assert_eq!(what, "unknown name `ndp`");
+        assert_eq!(hint, "Raddle has no `ndp`; the nearest in meaning: `dctcp`, `dcqcn`");
+        let Err(Error::Usage { hint, .. }) = explain("bandwidth", &Registry::builtin()) else { panic!("explained") };
+        assert_eq!(hint, "did you mean `link_rate`?");
+    }
 }

@@ -27,7 +27,7 @@ pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub(crate) use file::Files;
 pub use frequency::Frequency;
 pub use hosts::Namespaces;
-pub(crate) use problem::nearest;
+pub(crate) use problem::{meant, nearest};
 pub use problem::{Cause, Problem};
 pub use scheme::{QueueLimits, Scheme};
 pub use section::{Fraction, Read, Section};
