@@ -398,10 +398,14 @@ mod tests {
 
     #[test]
     fn a_transport_of_another_simulator_is_no_misspelling() {
-        let Err(Error::Usage { what, hint }) = explain("ndp", &Registry::builtin()) else { panic!("explained") };
+        let Err(Error::Usage { what, hint }) = explain("ndp", &Registry::builtin()) else {
+            panic!("explained")
+        };
         assert_eq!(what, "unknown name `ndp`");
         assert_eq!(hint, "Raddle has no `ndp`; the nearest in meaning: `dctcp`, `dcqcn`");
-        let Err(Error::Usage { hint, .. }) = explain("bandwidth", &Registry::builtin()) else { panic!("explained") };
+        let Err(Error::Usage { hint, .. }) = explain("bandwidth", &Registry::builtin()) else {
+            panic!("explained")
+        };
         assert_eq!(hint, "did you mean `link_rate`?");
     }
 }

@@ -1,7 +1,7 @@
 //! `[[sweep]]`: the parameter sweeps that turn one experiment into a grid of experiments.
 
 use super::Document;
-use super::keys::{Any, Declared as _, Key, keys};
+use super::keys::{Any, Key, keys};
 use super::problem::{Cause, Problem};
 use super::section::{Read, Section, list, out_of_range};
 use super::value::{Item, Table, Value};
@@ -162,7 +162,7 @@ impl Axis {
                 Some(key) => Point { label: label_of(value), set: vec![(key.clone(), value.clone())] },
                 None if !matches!(value.value, Value::Table(_)) => {
                     let what = "a value without `label` and `set` needs the `key` of its sweep";
-                    let hint = format!("give the key that takes the values, for example: key = {}", KEY.example());
+                    let hint = "give the key that takes the values, for example: key = \"scheme.routing\"";
                     return Err(out_of_range(&value.at, what, hint));
                 }
                 None => Point::read(value)?,
