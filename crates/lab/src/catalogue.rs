@@ -215,13 +215,12 @@ fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Er
         let keys: Vec<Value> = found.into_iter().map(|(_, json)| json).collect();
         return Ok((text, json!({ "keys": keys })));
     }
+    let of_alias = |meant: String| Some((explain_listed(&meant, registry).ok()?, meant));
+    if let Some(((text, json), meant)) = keys::meant(name, registry).find_map(of_alias) {
+        return Ok((format!("`{name}` is read as `{meant}`\n\n{text}"), json));
+    }
     if let Some((text, json)) = keys::explain_value(name, registry) {
         return Ok((text, json!({ "values": json })));
-    }
-    if let Some(meant) = keys::meant(name, registry)
-        && let Ok((text, json)) = explain_listed(&meant, registry)
-    {
-        return Ok((format!("`{name}` is read as `{meant}`\n\n{text}"), json));
     }
     let schemes = registry.schemes().map(|info| info.name.to_owned());
     let listed = schemes.chain(all().map(|(_, (name, _))| name.clone()));

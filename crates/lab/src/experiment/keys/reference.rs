@@ -75,9 +75,9 @@ pub fn names() -> Vec<(String, String)> {
     names
 }
 
-/// The declared value for which `name` is an alias, such as `folded_clos` for `leaf_spine`.
-pub(crate) fn meant(name: &str, registry: &Registry) -> Option<String> {
-    all().find_map(|key| key.meant(name, registry))
+/// The declared values for which `name` is an alias, such as `folded_clos` for `leaf_spine`.
+pub(crate) fn meant(name: &str, registry: &Registry) -> impl Iterator<Item = String> {
+    all().filter_map(move |key| key.meant(name, registry))
 }
 
 /// The keys that have `name` among their values, with the description of the value, as text and as JSON; `None` if no
