@@ -185,45 +185,20 @@ pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error
 }
 
 fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Error> {
-    if let Some(info) = registry.schemes().find(|info| info.name == name) {
-        return Ok(explain_scheme(info, registry));
+    if let Some(explained) = explain_declared(name, registry)? {
+        return Ok(explained);
     }
-    if let Some(figure) = figure::describe(name)? {
-        return explain_figure(name, &figure);
-    }
-    let lists = [transport_routings(registry), profiles(registry), topologies(registry), workloads()];
-    let all = || lists.iter().flat_map(|part| part.items.iter().map(|item| (part.title, item)));
-    let named = |is: &dyn Fn(&str) -> bool| all().filter(|(_, (name, _))| is(name)).collect::<Vec<_>>();
-    let last_word = |item: &str| item.rsplit(' ').next() == Some(name);
-    let exact = named(&|item| item == name);
-    let found = if exact.is_empty() { named(&last_word) } else { exact };
-    if !found.is_empty() {
-        return Ok(explain_kinds(&found, registry));
-    }
-    let parameters = explain_parameters(name, registry);
-    if let Some((text, json)) = keys::explain(name, registry) {
-        return Ok((text, json!({ "keys": json })));
-    }
-    if let Some(found) = parameters {
-        return Ok(found);
-    }
-    let ending = format!(".{name}");
-    let named: Vec<_> = keys::names().into_iter().filter(|(path, _)| path.ends_with(&ending)).collect();
-    if !named.is_empty() {
-        let found: Vec<_> = named.iter().filter_map(|(path, _)| keys::explain(path, registry)).collect();
-        let text = found.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
-        let keys: Vec<Value> = found.into_iter().map(|(_, json)| json).collect();
-        return Ok((text, json!({ "keys": keys })));
-    }
-    let of_alias = |meant: String| Some((explain_listed(&meant, registry).ok()?, meant));
-    if let Some(((text, json), meant)) = keys::meant(name, registry).find_map(of_alias) {
-        return Ok((format!("`{name}` is read as `{meant}`\n\n{text}"), json));
+    for meant in keys::meant(name, registry) {
+        if let Some((text, json)) = explain_declared(&meant, registry)? {
+            return Ok((format!("`{name}` is read as `{meant}`\n\n{text}"), json));
+        }
     }
     if let Some((text, json)) = keys::explain_value(name, registry) {
         return Ok((text, json!({ "values": json })));
     }
-    let schemes = registry.schemes().map(|info| info.name.to_owned());
-    let listed = schemes.chain(all().map(|(_, (name, _))| name.clone()));
+    let lists = lists(registry);
+    let listed = lists.iter().flat_map(|part| part.items.iter().map(|(name, _)| name.clone()));
+    let listed = listed.chain(registry.schemes().map(|info| info.name.to_owned()));
     let last = |name: &String| name.rsplit('.').next().map(str::to_owned);
     let keys = keys::names().into_iter().flat_map(|(name, _)| [last(&name), Some(name)]).flatten();
     let listed = listed.chain(keys).chain(definitions::names());
@@ -231,6 +206,45 @@ fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Er
         "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned()
     });
     Err(Error::Usage { what: format!("unknown name `{name}`"), hint })
+}
+
+/// The lists of names that are neither schemes nor figures.
+fn lists(registry: &Registry) -> [Part; 4] {
+    [transport_routings(registry), profiles(registry), topologies(registry), workloads()]
+}
+
+/// Explains a scheme, a figure, an entry of a list, a parameter or a key.
+fn explain_declared(name: &str, registry: &Registry) -> Result<Option<(String, Value)>, Error> {
+    if let Some(info) = registry.schemes().find(|info| info.name == name) {
+        return Ok(Some(explain_scheme(info, registry)));
+    }
+    if let Some(figure) = figure::describe(name)? {
+        return explain_figure(name, &figure).map(Some);
+    }
+    let lists = lists(registry);
+    let all = || lists.iter().flat_map(|part| part.items.iter().map(|item| (part.title, item)));
+    let named = |is: &dyn Fn(&str) -> bool| all().filter(|(_, (name, _))| is(name)).collect::<Vec<_>>();
+    let last_word = |item: &str| item.rsplit(' ').next() == Some(name);
+    let exact = named(&|item| item == name);
+    let found = if exact.is_empty() { named(&last_word) } else { exact };
+    if !found.is_empty() {
+        return Ok(Some(explain_kinds(&found, registry)));
+    }
+    if let Some((text, json)) = keys::explain(name, registry) {
+        return Ok(Some((text, json!({ "keys": json }))));
+    }
+    if let Some(found) = explain_parameters(name, registry) {
+        return Ok(Some(found));
+    }
+    let ending = format!(".{name}");
+    let named: Vec<_> = keys::names().into_iter().filter(|(path, _)| path.ends_with(&ending)).collect();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let found: Vec<_> = named.iter().filter_map(|(path, _)| keys::explain(path, registry)).collect();
+    let text = found.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+    let keys: Vec<Value> = found.into_iter().map(|(_, json)| json).collect();
+    Ok(Some((text, json!({ "keys": keys }))))
 }
 
 /// Explains entries of lists, each given with the list's title.
