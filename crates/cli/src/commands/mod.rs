@@ -312,6 +312,7 @@ impl Session<'_> {
             cells = shard.of(cells);
         }
         if run.dry_run {
+            figure::check_plots(&document)?;
             read_all(&cells)?;
             let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
             return dry_run(&documents, output, run.deny_warnings);

@@ -436,6 +436,20 @@ fn every_name_that_is_listed_is_explained() {
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `vlb`?"));
 }
 
+#[test]
+fn a_plot_that_cannot_be_drawn_is_refused_before_the_runs() {
+    let folder = folder();
+    let plot = "\n[[plot]]\nkind = \"cdf\"\nof = \"fct\"\nby = \"nothing\"\n";
+    fs::write(folder.path().join("swept.toml"), [SMALL, SWEEP, plot].concat()).unwrap();
+    for command in ["sweep swept.toml", "sweep swept.toml --shard 1/2", "sweep swept.toml --dry-run"] {
+        let refused = raddle(folder.path(), command);
+        assert_eq!(refused.status.code(), Some(2), "{command}");
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(told.contains("there is no sweep called `nothing`"), "{command}: {told}");
+        assert!(!folder.path().join("out").exists(), "{command}");
+    }
+}
+
 /// Runs the command with a stdout that the reader has closed, and with the given stderr.
 #[cfg(unix)]
 fn unread(folder: &Path, arguments: &str, stderr: Stdio) -> Output {

@@ -78,8 +78,8 @@ pub enum Cause {
     WrongType {
         /// The expected type, in words.
         expected: &'static str,
-        /// The type that was found.
-        found: &'static str,
+        /// The number that was found, or the type of another value.
+        found: String,
     },
     /// A quantity, such as a rate or a time, that cannot be read.
     #[error(transparent)]
@@ -176,22 +176,22 @@ impl Cause {
             Self::Unreadable { .. } => {
                 Some("paths in an experiment are relative to the experiment's file".to_owned())
             }
+            Self::WrongType { expected: "an integer", found } if found.parse::<f64>().is_ok() => {
+                Some("write a whole number, without a point or an exponent".to_owned())
+            }
             Self::BadFile { .. } | Self::Syntax(_) | Self::WrongType { .. } => None,
         }
     }
 }
 
-/// A hint with the known names that the user may have meant by `name`: names with a similar spelling, or else names
-/// with a similar meaning.
-fn meant(name: &str, known: &[String]) -> Option<String> {
+/// A hint with the known names that the user may have meant by `name`: names with a similar meaning, or else a name
+/// with a similar spelling. Meaning comes first: `ndp` is a transport of other simulators and no misspelt `udp`.
+pub(crate) fn meant(name: &str, known: &[String]) -> Option<String> {
     let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
-        return Some(format!("did you mean `{near}`?"));
-    }
     match &meanings::of(name, known)[..] {
-        [] => None,
+        [] => nearest(name, known.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?")),
         [only] => Some(format!("did you mean `{only}`?")),
-        several => Some(format!("the nearest in meaning: {}", quoted(several))),
+        several => Some(format!("Raddle has no `{name}`; the nearest in meaning: {}", quoted(several))),
     }
 }
 

@@ -160,6 +160,11 @@ impl Axis {
         for value in list(values)? {
             let point = match &key {
                 Some(key) => Point { label: label_of(value), set: vec![(key.clone(), value.clone())] },
+                None if !matches!(value.value, Value::Table(_)) => {
+                    let what = "a value without `label` and `set` needs the `key` of its sweep";
+                    let hint = "give the key that takes the values, for example: key = \"scheme.routing\"";
+                    return Err(out_of_range(&value.at, what, hint));
+                }
                 None => Point::read(value)?,
             };
             if points.iter().any(|other| other.label == point.label) {

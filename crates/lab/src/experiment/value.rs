@@ -170,7 +170,7 @@ impl Table {
     /// have.
     pub fn set(&mut self, path: &str, key_at: &At, item: Item) -> Result<(), Problem> {
         let not_a_table = |at: &At, found: &Value| {
-            Problem::at(at, Cause::WrongType { expected: "a table", found: found.kind() })
+            Problem::at(at, Cause::WrongType { expected: "a table", found: found.kind().to_owned() })
         };
         let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         let position = self.entries.iter().position(|entry| entry.key == head).unwrap_or_else(|| {

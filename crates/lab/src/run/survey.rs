@@ -19,6 +19,8 @@ pub(crate) struct Survey {
     pub(crate) is_paced: bool,
     /// The number of flows that start at the time limit or later.
     pub(crate) late: usize,
+    /// The start of the first flow; `Time::ZERO` without flows.
+    pub(crate) first: Time,
     /// The start of the last flow.
     pub(crate) last: Time,
     /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links and
@@ -52,13 +54,15 @@ impl Survey {
             }
             Ok(())
         };
-        let (mut most_priority, mut is_paced, mut late, mut last) = (0, false, 0, Time::ZERO);
+        let (mut most_priority, mut is_paced, mut late) = (0, false, 0);
+        let (mut first, mut last) = (None, Time::ZERO);
         let mut checked = Ok(());
         let sound = flows.iter().map_while(|flow| {
             checked = check(&flow);
             most_priority = most_priority.max(flow.priority);
             is_paced |= flow.app_rate.is_some();
             late += usize::from(flow.start >= end);
+            first.get_or_insert(flow.start);
             last = flow.start;
             if checked.is_ok() && flow.start <= end {
                 peak.add(&flow, topology);
@@ -68,6 +72,7 @@ impl Survey {
             (checked.is_ok() && !peak.is_over()).then_some(flow)
         });
         let facts = Facts::of(sound, topology, |src, dst| routing.distance(src, dst).unwrap_or(0));
-        checked.map(|()| Self { facts, most_priority, is_paced, late, last, peak: peak.load() })
+        let first = first.unwrap_or(Time::ZERO);
+        checked.map(|()| Self { facts, most_priority, is_paced, late, first, last, peak: peak.load() })
     }
 }

@@ -18,7 +18,7 @@ pub use results::Results;
 pub use shard::Shard;
 
 use crate::experiment::{Cell, EngineKind, Problem, read_all};
-use crate::figure::SEED;
+use crate::figure::{self, SEED};
 use crate::run::directory::{Lock, Origin, Out};
 use crate::run::records::is_unfaithful;
 use crate::run::summary::Summary;
@@ -98,6 +98,12 @@ pub fn sweep<'a>(
     if let Some(kind) = out.kind() {
         let what = format!("{} holds a {kind}, and a sweep needs a folder of its own", out.path.display());
         return Err(Error::Usage { what, hint: "choose another --out".to_owned() });
+    }
+    if let Some(cell) = cells.first() {
+        figure::check_plots(&cell.document)?; // All cells have the plots of their file.
+    }
+    if let Some(cell) = cells.first() {
+        figure::check_plots(&cell.document)?; // All cells have the plots of their file.
     }
     read_all(cells)?;
     let mut ends: Vec<Option<CellEnd>> = vec![None; cells.len()];

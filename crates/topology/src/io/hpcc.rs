@@ -68,8 +68,8 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
             (next("a link's rate")?, next("a link's delay")?, next("a link's error rate")?);
         if errors.number::<f64>("an error rate")? != 0.0 {
             return Err(errors.error(format!(
-                "the error rate must be 0 (got {}): links with errors are not \
-                                      supported",
+                "the error rate must be 0 (got {}); for losses on all links give `loss` in [errors] of the \
+                 experiment",
                 errors.text
             )));
         }
@@ -194,7 +194,7 @@ mod tests {
         );
         assert_eq!(
             link("0 2 1Gbps 1us 0.01"),
-            "line 3, column 15: the error rate must be 0 (got 0.01): links with errors are not supported"
+            "line 3, column 15: the error rate must be 0 (got 0.01); for losses on all links give `loss` in [errors] of the experiment"
         );
         assert_eq!(
             link("0 2 1Gbps 0.0001ns 0"),

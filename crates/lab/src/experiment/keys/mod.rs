@@ -26,7 +26,7 @@ pub use named::{Name, Named};
 pub use nested::{Any, Inner, Kinded, Tables};
 #[cfg(test)]
 pub(crate) use reference::all;
-pub(crate) use reference::{default_of, described};
+pub(crate) use reference::{default_of, described, explain_value, meant};
 pub use reference::{explain, names, page};
 pub use schema::schema;
 
