@@ -246,8 +246,10 @@ impl Figure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     #[test]
+    #[allow(clippy::float_cmp, reason = "the numbers are those of the text")]
     fn the_style_of_a_picture_leaves_out_no_flow() {
         let warm_up = |keys: &str| {
             let text = format!("[figure]\n{keys}\n");
