@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from . import _raddle
@@ -14,11 +15,15 @@ What = Literal["schemes", "topologies", "workloads", "keys", "figures"]
 
 @dataclass(frozen=True)
 class Entry:
-    """A name with a description of one line. ``list`` is the title of its list, such as ``transports``."""
+    """A name with a description of one line. ``list`` is the title of its list, such as ``transports``.
+
+    ``seconds`` has the time that a figure took at each ``scale`` at which it was recorded in Raddle's ledger.
+    """
 
     list: str
     name: str
     summary: str
+    seconds: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,13 @@ class Explanation:
 
 def list(what: What = "schemes") -> builtins.list[Entry]:
     """The names of schemes, topologies, workloads, keys or figures."""
-    lists: dict[str, builtins.list[dict[str, str]]] = json.loads(_raddle.names(what))
-    return [Entry(title, entry["name"], entry["summary"]) for title, entries in lists.items() for entry in entries]
+    lists: dict[str, builtins.list[dict[str, Any]]] = json.loads(_raddle.names(what))
+    return [_entry(title, entry) for title, entries in lists.items() for entry in entries]
+
+
+def _entry(title: str, entry: dict[str, Any]) -> Entry:
+    seconds = {scale: took for scale, took in entry.get("seconds", {}).items() if took is not None}
+    return Entry(title, entry["name"], entry["summary"], seconds)
 
 
 def explain(name: str) -> Explanation:

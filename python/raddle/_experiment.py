@@ -166,7 +166,11 @@ class Experiment:
 
         A cell with finished results of the same inputs is skipped, so a sweep that was stopped continues where it was.
         ``seeds`` runs each cell with that many seeds. ``shard=(2, 5)`` runs every fifth cell, beginning with the second
-        (from 1). ``fail_fast`` begins no further cell after one has failed. Other arguments are those of :meth:`run`.
+        (from 1). ``fail_fast`` begins no further cell after one has failed, and none if one cannot run. Other arguments are those of :meth:`run`.
+
+        A cell whose settings do not fit together, such as a routing for a Clos network on a torus, cannot run. The others
+        run, with a :class:`~raddle.errors.RaddleWarning`, and ``refused`` of the result has the error of each such cell.
+        If no cell can run, the error of the first is raised.
 
         ``on="ray"`` spreads the cells over the Ray cluster to which the program is connected, one CPU each; see
         :mod:`raddle.cluster`.
@@ -180,14 +184,14 @@ class Experiment:
             names = names[index - 1 :: count]
         shown = Progress("", len(names), progress)
         try:
-            folders, results, interrupted = self._native.sweep(
+            folders, refused, results, interrupted = self._native.sweep(
                 directory, seeds, shard, fail_fast, force, threads, spread_on(on, self._routings.values()), shown.watch
             )
         finally:
             shown.clear()
         runs = {name: Run(folder) for name, folder in zip(names, folders, strict=True) if folder}
         text, summary = results or (f"{len(runs)} of {len(names)} cells have run", "{}")
-        sweep = Sweep(directory, runs, text, json.loads(summary))
+        sweep = Sweep(directory, runs, dict(refused), text, json.loads(summary))
         sweep._owner = owner
         if interrupted:
             raise Interrupted("the sweep was interrupted; the finished runs are in `result`", result=sweep)

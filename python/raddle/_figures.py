@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from . import _raddle
 from ._on import On, spread_on
@@ -19,6 +19,7 @@ from ._results import Run, new_directory
 from .errors import Interrupted
 
 Scale = Literal["quick", "full"]
+Style = Literal["screen", "paper", "slides"]
 Verdict = Literal["holds", "calibrated", "deviates", "FAILS", "not measured"]
 
 
@@ -158,6 +159,8 @@ def reproduce(
     record: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
+    style: Style | None = None,
+    dpi: int | None = None,
     progress: bool | None = None,
     on: On = "here",
 ) -> Reproduction:
@@ -171,6 +174,10 @@ def reproduce(
     ``check`` compares the results with Raddle's ledger. ``within`` leaves out figures that took more seconds when they
     were recorded. ``record`` adds the results to the ledger in this file. Up to ``threads`` runs go on at a time (one for
     each core if ``None``), and ``progress`` shows a line of progress; ``None`` shows it on terminals and in notebooks.
+
+    ``style`` is what the pictures are for: ``"screen"``, ``"paper"`` (a column of 3.3 inches, readable in grey) or
+    ``"slides"`` (16:9, large type). ``dpi`` is the number of pixels per inch of the PNG, from 30 to 2400. Both replace
+    the keys of the figure's file; other styles of finished runs are drawn without running them again.
 
     ``on="ray"`` spreads the runs of all figures over the Ray cluster to which the program is connected, one CPU each; see
     :mod:`raddle.cluster`. Searches, computations and live runs stay on this machine.
@@ -186,11 +193,26 @@ def reproduce(
             raise ValueError("give at least one figure, or None for all figures")
     if scale not in ("quick", "full"):
         raise ValueError(f"scale must be 'quick' or 'full' (got {scale!r})")
+    if style is not None and style not in get_args(Style):
+        raise ValueError(f"style must be 'screen', 'paper' or 'slides' (got {style!r})")
+    if dpi is not None and not 30 <= dpi <= 2400:
+        raise ValueError(f"dpi must be from 30 to 2400 (got {dpi})")
     directory, owner = new_directory(out)
     shown = Progress("", 0, progress)
     try:
         text, data = _raddle.reproduce(
-            chosen, directory, scale == "full", check, within, record, force, threads, spread_on(on), shown.watch
+            chosen,
+            directory,
+            scale == "full",
+            check,
+            within,
+            record,
+            force,
+            threads,
+            style,
+            dpi,
+            spread_on(on),
+            shown.watch,
         )
     finally:
         shown.clear()

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from ._routing import Definition
+from .errors import ExperimentError
 
 __version__: str
 
@@ -38,7 +39,7 @@ class Document:
         threads: int | None,
         spread: _Spread | None,
         watch: _Watch | None,
-    ) -> tuple[list[str | None], tuple[str, str] | None, bool]: ...
+    ) -> tuple[list[str | None], list[tuple[str, ExperimentError]], tuple[str, str] | None, bool]: ...
 
 class Table:
     """A table of records. It exports Arrow through the PyCapsule interface, so consumers take it without a copy."""
@@ -144,6 +145,8 @@ def reproduce(
     record: str | PathLike[str] | None,
     force: bool,
     threads: int | None,
+    style: str | None,
+    dpi: int | None,
     spread: _Spread | None,
     watch: _Watch | None,
 ) -> tuple[str, str]: ...

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _raddle
 from ._raddle import Table
+from .errors import ExperimentError
 
 
 class Run:
@@ -76,29 +77,38 @@ class Agreement:
 
 
 class Sweep:
-    """The results of a sweep, in their folder. ``runs`` has an entry for each cell that has results."""
+    """The results of a sweep, in their folder. ``runs`` has an entry for each cell that has results. ``refused`` has the
+    error of each cell that cannot run, because its settings do not fit together."""
 
-    def __init__(self, directory: str | os.PathLike[str], runs: dict[str, Run], text: str, summary: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        runs: dict[str, Run],
+        refused: dict[str, ExperimentError],
+        text: str,
+        summary: dict[str, Any],
+    ) -> None:
         self.directory = Path(directory)
         self._owner: object = None
         self.runs = runs
+        self.refused = refused
         self._text = text
         self.summary = summary
 
     @property
     def complete(self) -> bool:
         """True if the sweep has the results of all cells."""
-        return bool(self.summary)
+        return bool(self.summary) and not self.refused
 
     @property
     def table(self) -> Table:
-        """One row for each cell: its labels, and all numbers of its summary, with units at the end of the names."""
+        """One row for each cell that ran: its labels, and all numbers of its summary, with units at the end of the names."""
         return _raddle.read_table(self.directory / "sweep_results" / "sweep.parquet")
 
     @property
     def svg(self) -> Path:
-        """The picture of the experiment's plots (``[[plot]]``) as SVG. The file exists if there are plots and the sweep is
-        complete."""
+        """The picture of the experiment's plots (``[[plot]]``) as SVG. The file exists if there are plots and all cells
+        have ended."""
         return self.directory / "sweep_results" / "figure.svg"
 
     def __str__(self) -> str:

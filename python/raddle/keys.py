@@ -170,7 +170,7 @@ class Engine(TypedDict, total=False):
     """The flow engine computes rates only at multiples of this time. If left out, it computes them at every event."""
 
     header: str
-    """Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the length of the transport's headers. Only with `cut_through = true`."""
+    """Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the length of the transport's headers, or 64 B if headers are part of the payload. Only with `cut_through = true`."""
 
     hello_period: str
     """Time between two hello messages. Only with `discovery = "hello"`. (default: 1 ms)"""
@@ -185,7 +185,7 @@ class Engine(TypedDict, total=False):
     """Number of polling threads of a live run. Each needs its own core. (default: 1)"""
 
     provider: Literal["tcp", "shm", "verbs"]
-    """Provider of libfabric that carries packets between machines. (default: `tcp`)"""
+    """Provider of libfabric that carries packets between processes that connect at a TCP address. (default: `tcp`)"""
 
     seed: int
     """Seed from which all random streams derive. (default: `1`)"""
@@ -236,7 +236,7 @@ class Failure(TypedDict, total=False):
     """Time of the failure."""
 
     discovery: str
-    """Time that topology discovery takes to inform every node of a failure. (default: `"1 ms"`)"""
+    """Time that topology discovery takes to inform every node of a failure or a repair. (default: `"1 ms"`)"""
 
     link: list[int]
     """The two nodes between which all links fail, in both directions."""
@@ -255,7 +255,7 @@ class Faults(TypedDict, total=False):
     """Failures at random times."""
 
     discovery: str
-    """Time that topology discovery takes to inform every node of a failure. (default: `"1 ms"`)"""
+    """Time that topology discovery takes to inform every node of a failure or a repair. (default: `"1 ms"`)"""
 
     link_failures: str
     """Mean frequency at which one working link fails. (default: `"0 / s"`)"""
@@ -394,7 +394,7 @@ Plot = TypedDict(
         "x": str,
         # Label of the x axis. If left out, the label depends on the kind of plot.
         "x_label": str,
-        # Label of the y axis. If left out, the label depends on the kind of plot.
+        # Label of the y axis. If left out, the label names the quantity and the statistic.
         "y_label": str,
     },
     total=False,
@@ -423,7 +423,7 @@ class Record(TypedDict, total=False):
     """Links whose queues are sampled: `all`, or a list of node pairs and link numbers such as `3->12, 40`. Only with `queue_lengths`. (default: `"all"`)"""
 
     queues: bool
-    """For each port, a histogram of the queue length that a packet finds when it joins the queue. (default: `false`)"""
+    """For each port, a histogram of the queue length when a packet joins the queue, this packet included. (default: `false`)"""
 
     series: bool
     """Time series of the traffic and the queue of each link, and the paths of the slowest flows, for `raddle report`. If left out, there are none."""
@@ -1350,7 +1350,7 @@ Scheme = TypedDict(
         "profile": Literal["none", "dcqcn-40g", "dcqcn-100g", "dcqcn-400g"],
         # Quantized congestion notification: queues sample frames and report their congestion to the frames' sources
         "qcn": SchemeQcn,
-        # The egress queues of switches. If left out, ports have unbounded FIFOs, or `strict` queues with `flow_control`.
+        # The egress queues of all ports. If left out, ports have unbounded FIFOs, or `strict` queues with `flow_control`.
         "queue": Literal["fifo", "strict", "ets"] | SchemeQueue2,
         # Rack-scale network stack: flow events are broadcast, every node computes all rates, packets are source-routed
         "r2c2": SchemeR2c2,
@@ -1773,11 +1773,11 @@ Workload = TypedDict(
         "class": Literal["S", "W", "A", "B", "C", "D"],
         # A collective operation of all ranks.
         "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
-        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        # If true, ranks of `halo` also send to neighbors across corners. (default: `false`)
         "corners": bool,
         # Deadlines of drawn flows. If left out, flows have no deadlines.
         "deadlines": Literal["none", "fixed", "exponential"] | WorkloadDeadlines2,
-        # Drawn flows start until this time. Long flows and hotspots send until this time.
+        # Drawn flows start until this time. Long flows and the victims of a hotspot send until this time.
         "duration": str,
         # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
         "eager": str,
@@ -1797,7 +1797,7 @@ Workload = TypedDict(
         "iterations": int,
         # A list of single flows.
         "list": list[WorkloadList],
-        # One long flow per pair sends at this share of the sender's link rate from time 0 on.
+        # One long flow per pair sends from time 0 on. The long flows of a sender together have this share of its link's rate.
         "load": float,
         # Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)
         "lookahead": int,
@@ -1817,11 +1817,11 @@ Workload = TypedDict(
         "scale": int,
         # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
         "scaled": bool,
-        # Bytes of a collective operation.
+        # Bytes that a rank contributes to a collective operation, or distributes to each rank.
         "size": str,
         # Sizes of drawn flows.
         "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | WorkloadSizes2 | list[str],
-        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        # The communication pattern of a known program, or of neighbors on a grid (`halo`).
         "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
         # Weight of each flow in the allocation of rates. (default: `1`)
         "weight": int,
@@ -1911,7 +1911,7 @@ ComputePrograms = TypedDict(
     {
         # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
         "class": Literal["S", "W", "A", "B", "C", "D"],
-        # If true, ranks of `halo` also send to neighbours across corners. (default: `false`)
+        # If true, ranks of `halo` also send to neighbors across corners. (default: `false`)
         "corners": bool,
         # Sizes of the grid of `halo`: one to three numbers.
         "grid": list[int],
@@ -1929,7 +1929,7 @@ ComputePrograms = TypedDict(
         "scaled": bool,
         # Message sizes of `halo`: one size for each exchange in an iteration.
         "sizes": list[str],
-        # The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        # The communication pattern of a known program, or of neighbors on a grid (`halo`).
         "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
         # If true, the grid of `halo` wraps around. (default: `false`)
         "wraps": bool,

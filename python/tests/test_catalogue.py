@@ -10,6 +10,8 @@ def test_lists_name_what_experiments_accept() -> None:
     assert {("transports", "r2c2"), ("routings", "expeditus")} <= schemes
     figures = {entry.name: entry.summary for entry in raddle.list("figures")}
     assert figures["pdq/fig6a"] == "Five flows one after another"
+    assert all(entry.seconds["quick"] >= 0 for entry in raddle.list("figures") if "quick" in entry.seconds)
+    assert sum("quick" in entry.seconds for entry in raddle.list("figures")) > 50
 
 
 def test_explanations_are_texts_and_data() -> None:

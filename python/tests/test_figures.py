@@ -8,6 +8,7 @@ import pytest
 from conftest import small
 
 import raddle
+from raddle._figures import Style
 
 FIGURE = """
 [figure]
@@ -67,6 +68,20 @@ def test_a_figure_has_pictures_claims_and_runs(tmp_path: Path) -> None:
     assert "Two routings &amp; their &lt;FCT&gt;" in shown and "data:image/svg+xml" in shown and "holds" in shown
     assert polars.DataFrame(done.claims)["verdict"].to_list() == ["holds", order.verdict]
     assert "own/mine/slower" in str(done) and f"digest   {done.digest}" in str(done)
+
+
+def test_pictures_have_the_style_and_the_resolution_that_are_asked_for(tmp_path: Path) -> None:
+    def width(style: Style | None, dpi: int | None) -> int:
+        done = raddle.reproduce(figure(tmp_path, "mine"), out=tmp_path / "out", style=style, dpi=dpi)
+        (made,) = done.figures.values()
+        return int.from_bytes(made.png.read_bytes()[16:20], "big")
+
+    # A column of 3.3 inches, at the 600 pixels per inch of papers and at 100; slides of 13.33 inches at 144.
+    assert [width("paper", None), width("paper", 100), width("slides", None)] == [1_980, 330, 1_920]
+    with pytest.raises(ValueError, match="style must be 'screen', 'paper' or 'slides'"):
+        width("poster", None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="dpi must be from 30 to 2400"):
+        width(None, 10)
 
 
 def test_a_claim_that_fails_is_a_result(tmp_path: Path) -> None:

@@ -41,3 +41,22 @@ def test_ctrl_c_stops_a_sweep(tmp_path: Path) -> None:
         long(sweep=SWEEP).sweep(tmp_path / "out", threads=1, progress=True)
     sweep = caught.value.result
     assert not sweep.complete and list(sweep.runs) == ["ecmp"]
+
+
+def test_a_cell_that_cannot_run_is_told_and_the_others_run(tmp_path: Path) -> None:
+    # CONGA needs a leaf-spine.
+    sweep = [{"name": "routing", "key": "scheme.routing", "values": ["ecmp", "conga"]}]
+    torus = {"kind": "torus", "dims": [3, 3], "link_rate": "10 Gbps", "link_delay": "100 ns"}
+    experiment = small(sweep=sweep, topology=torus)
+    with pytest.warns(raddle.RaddleWarning, match="1 of 2 cells cannot run"):
+        done = experiment.sweep(tmp_path / "out")
+    assert list(done.runs) == ["ecmp"] and list(done.refused) == ["conga"] and not done.complete
+    error = done.refused["conga"]
+    assert isinstance(error, raddle.ExperimentError) and error.file and error.line and error.hint
+    assert "1 of 2 cells cannot run" in str(done) and done.summary["refused"][0]["labels"] == {"routing": "conga"}
+    assert len(polars.DataFrame(done.table)) == 1
+    with pytest.warns(raddle.RaddleWarning, match="cannot run"):
+        done = experiment.sweep(tmp_path / "fast", fail_fast=True)
+    assert not done.runs and list(done.refused) == ["conga"]
+    with pytest.raises(raddle.ExperimentError, match="needs a leaf-spine"):
+        small(sweep=[{**sweep[0], "values": ["conga"]}], topology=torus).sweep(tmp_path / "none")

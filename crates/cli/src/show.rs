@@ -2,6 +2,7 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_lab::figure::statements::Listed;
+use raddle_lab::sweep::CellEnd;
 use raddle_lab::{Error, RunState};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -51,7 +52,7 @@ pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
     begin: Instant,
-    /// Number of runs that have ended, and the number of these runs whose results already existed.
+    /// Number of runs that have ended, and the number of these runs that took no time.
     ended: Mutex<(usize, usize)>,
     quiet: bool,
 }
@@ -74,21 +75,30 @@ impl Bars {
         Self { all, bars, begin, ended: Mutex::default(), quiet }
     }
 
-    /// Reports that a run of a sweep has ended, and estimates the time left for the sweep. `was_there` is true if the
-    /// run's results already existed.
-    pub(crate) fn end(&self, run: usize, was_there: bool) {
+    /// Reports how a cell of a sweep has ended, and estimates the time left for the sweep.
+    pub(crate) fn end_cell(&self, cell: usize, end: &CellEnd) {
+        match end {
+            CellEnd::Ran(run) if run.was_there => self.end(cell, "already finished", false),
+            CellEnd::Ran(_) => self.end(cell, "done", true),
+            CellEnd::Refused(problem) => {
+                self.end(cell, &format!("cannot run: {}", problem.in_one_line()), false);
+            }
+        }
+    }
+
+    /// Reports that a run has ended, and estimates the time left. `took_time` is false if the run was not made now.
+    pub(crate) fn end(&self, run: usize, what: &str, took_time: bool) {
         let mut count = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let (ended, kept) = &mut *count;
+        let (ended, idle) = &mut *count;
         *ended += 1;
-        *kept += usize::from(was_there);
+        *idle += usize::from(!took_time);
         let all = self.bars.len();
         let seconds = self.begin.elapsed().as_secs_f64();
-        let left = match *ended - *kept {
+        let left = match *ended - *idle {
             _ if *ended == all => format!("{seconds:.1} s in all"),
             0 => String::new(),
             ran => format!("about {:.0} s left", seconds / ran as f64 * (all - *ended) as f64),
         };
-        let what = if was_there { "already finished" } else { "done" };
         let name = self.bars[run].prefix();
         self.bars[run].finish_and_clear();
         if !self.quiet {

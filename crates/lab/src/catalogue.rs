@@ -1,14 +1,15 @@
 //! Lists the available schemes, topologies and workloads, as text and as JSON.
 
-use crate::Error;
 use crate::definitions;
 use crate::experiment::keys::{self, default_of};
-use crate::experiment::{nearest, topology_kinds, workload_kinds};
+use crate::experiment::{meant, topology_kinds, workload_kinds};
 use crate::figure::{self, Described, Ledger};
+use crate::{Error, table};
 use raddle_schemes::parameter::Parameter;
 use raddle_schemes::profile::Profile;
 use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::Info;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -75,17 +76,62 @@ pub fn keys() -> Part {
     Part::new("keys", keys::names())
 }
 
-/// The embedded figures, each with its title.
+/// An embedded figure, as the list of figures shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ListedFigure {
+    /// Paper and figure, such as `r2c2/fig10`.
+    pub name: String,
+    /// The title.
+    pub summary: String,
+    /// The time that the figure took.
+    pub seconds: Seconds,
+}
+
+/// The time that a figure took when it was recorded in Raddle's ledger, in seconds; `None` at a scale at which it was not
+/// recorded.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Seconds {
+    /// At quick scale.
+    pub quick: Option<f64>,
+    /// At full scale.
+    pub full: Option<f64>,
+}
+
+impl Seconds {
+    fn of(name: &str, ledger: &Ledger) -> Self {
+        let at = |scale: figure::Scale| ledger.last(name, scale.name()).map(|entry| entry.seconds);
+        Self { quick: at(figure::Scale::Quick), full: at(figure::Scale::Full) }
+    }
+}
+
+/// The embedded figures.
 ///
 /// # Errors
-/// If a figure's file is malformed.
-pub fn figures() -> Result<Part, Error> {
-    let titled = |name: String| -> Result<_, Error> {
-        let title = figure::title(&name)?.unwrap_or_default();
-        Ok((name, title))
+/// If a figure's file or the ledger is malformed.
+pub fn figures() -> Result<Vec<ListedFigure>, Error> {
+    let ledger = Ledger::builtin()?;
+    let listed = |name: String| {
+        let summary = figure::title(&name)?.unwrap_or_default();
+        Ok(ListedFigure { summary, seconds: Seconds::of(&name, &ledger), name })
     };
-    let figures = figure::names().into_iter().map(titled).collect::<Result<Vec<_>, _>>()?;
-    Ok(Part::new("figures", figures))
+    figure::names().into_iter().map(listed).collect()
+}
+
+/// Formats the list of figures as a table, with the times at quick scale.
+#[must_use]
+pub fn figures_text(figures: &[ListedFigure]) -> String {
+    let heads = ["figure", "took at quick scale", "title"].map(str::to_owned).to_vec();
+    let row = |figure: &ListedFigure| {
+        let took = figure.seconds.quick.map_or("-".to_owned(), |seconds| format!("{seconds:.1} s"));
+        vec![figure.name.clone(), took, figure.summary.clone()]
+    };
+    table(&std::iter::once(heads).chain(figures.iter().map(row)).collect::<Vec<_>>())
+}
+
+/// Formats the list of figures as a JSON document.
+#[must_use]
+pub fn figures_json(figures: &[ListedFigure]) -> Value {
+    json!({ "figures": figures })
 }
 
 /// The kinds of arrivals, sizes and pairs.
@@ -139,46 +185,66 @@ pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error
 }
 
 fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Error> {
+    if let Some(explained) = explain_declared(name, registry)? {
+        return Ok(explained);
+    }
+    for meant in keys::meant(name, registry) {
+        if let Some((text, json)) = explain_declared(&meant, registry)? {
+            return Ok((format!("`{name}` is read as `{meant}`\n\n{text}"), json));
+        }
+    }
+    if let Some((text, json)) = keys::explain_value(name, registry) {
+        return Ok((text, json!({ "values": json })));
+    }
+    let lists = lists(registry);
+    let listed = lists.iter().flat_map(|part| part.items.iter().map(|(name, _)| name.clone()));
+    let listed = listed.chain(registry.schemes().map(|info| info.name.to_owned()));
+    let last = |name: &String| name.rsplit('.').next().map(str::to_owned);
+    let keys = keys::names().into_iter().flat_map(|(name, _)| [last(&name), Some(name)]).flatten();
+    let listed = listed.chain(keys).chain(definitions::names());
+    let hint = meant(name, &listed.collect::<Vec<_>>()).unwrap_or_else(|| {
+        "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned()
+    });
+    Err(Error::Usage { what: format!("unknown name `{name}`"), hint })
+}
+
+/// The lists of names that are neither schemes nor figures.
+fn lists(registry: &Registry) -> [Part; 4] {
+    [transport_routings(registry), profiles(registry), topologies(registry), workloads()]
+}
+
+/// Explains a scheme, a figure, an entry of a list, a parameter or a key.
+fn explain_declared(name: &str, registry: &Registry) -> Result<Option<(String, Value)>, Error> {
     if let Some(info) = registry.schemes().find(|info| info.name == name) {
-        return Ok(explain_scheme(info, registry));
+        return Ok(Some(explain_scheme(info, registry)));
     }
     if let Some(figure) = figure::describe(name)? {
-        return explain_figure(name, &figure);
+        return explain_figure(name, &figure).map(Some);
     }
-    let lists = [transport_routings(registry), profiles(registry), topologies(registry), workloads()];
+    let lists = lists(registry);
     let all = || lists.iter().flat_map(|part| part.items.iter().map(|item| (part.title, item)));
     let named = |is: &dyn Fn(&str) -> bool| all().filter(|(_, (name, _))| is(name)).collect::<Vec<_>>();
     let last_word = |item: &str| item.rsplit(' ').next() == Some(name);
     let exact = named(&|item| item == name);
     let found = if exact.is_empty() { named(&last_word) } else { exact };
     if !found.is_empty() {
-        return Ok(explain_kinds(&found, registry));
+        return Ok(Some(explain_kinds(&found, registry)));
     }
-    let parameters = explain_parameters(name, registry);
     if let Some((text, json)) = keys::explain(name, registry) {
-        return Ok((text, json!({ "keys": json })));
+        return Ok(Some((text, json!({ "keys": json }))));
     }
-    if let Some(found) = parameters {
-        return Ok(found);
+    if let Some(found) = explain_parameters(name, registry) {
+        return Ok(Some(found));
     }
     let ending = format!(".{name}");
     let named: Vec<_> = keys::names().into_iter().filter(|(path, _)| path.ends_with(&ending)).collect();
-    if !named.is_empty() {
-        let found: Vec<_> = named.iter().filter_map(|(path, _)| keys::explain(path, registry)).collect();
-        let text = found.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
-        let keys: Vec<Value> = found.into_iter().map(|(_, json)| json).collect();
-        return Ok((text, json!({ "keys": keys })));
+    if named.is_empty() {
+        return Ok(None);
     }
-    let schemes = registry.schemes().map(|info| info.name);
-    let keys = keys::names();
-    let keys = keys.iter().map(|(name, _)| name.as_str());
-    let numbers = definitions::names();
-    let listed = schemes.chain(all().map(|(_, (name, _))| name.as_str())).chain(keys);
-    let hint = match nearest(name, listed.chain(numbers.iter().map(String::as_str))) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned(),
-    };
-    Err(Error::Usage { what: format!("unknown name `{name}`"), hint })
+    let found: Vec<_> = named.iter().filter_map(|(path, _)| keys::explain(path, registry)).collect();
+    let text = found.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+    let keys: Vec<Value> = found.into_iter().map(|(_, json)| json).collect();
+    Ok(Some((text, json!({ "keys": keys }))))
 }
 
 /// Explains entries of lists, each given with the list's title.
@@ -205,9 +271,8 @@ fn explain_kinds(found: &[(&str, &(String, String))], registry: &Registry) -> (S
 
 fn explain_figure(name: &str, figure: &figure::Description) -> Result<(String, Value), Error> {
     let mut text = format!("{name}\n{}\n\nrun it with `raddle reproduce {name}`\n", figure.title);
-    let ledger = Ledger::builtin()?;
-    let seconds = ["quick", "full"].map(|scale| ledger.last(name, scale).map(|entry| entry.seconds));
-    for (scale, seconds) in ["quick", "full"].into_iter().zip(seconds) {
+    let seconds = Seconds::of(name, &Ledger::builtin()?);
+    for (scale, seconds) in [("quick", seconds.quick), ("full", seconds.full)] {
         if let Some(seconds) = seconds {
             writeln!(text, "took {seconds} s at {scale} scale when Raddle's ledger was made")
                 .expect("writing to a string never fails");
@@ -223,7 +288,7 @@ fn explain_figure(name: &str, figure: &figure::Description) -> Result<(String, V
     let claims: Vec<_> = figure.claims.iter().map(claim).collect();
     let json = json!({
         "name": name, "title": figure.title, "claims": claims,
-        "seconds": { "quick": seconds[0], "full": seconds[1] },
+        "seconds": seconds,
     });
     Ok((text, json))
 }
@@ -297,6 +362,9 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         line("\ndifferences from its source".to_owned());
         info.differs.iter().for_each(|differs| line(format!("  - {differs}")));
     }
+    if text.contains("specifications/") {
+        text.push_str("\nspecifications/ is the chapter \"Specifications\" of Raddle's book\n");
+    }
     let parameters: Vec<_> = info
         .parameters
         .iter()
@@ -320,4 +388,37 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         "differs": info.differs,
     });
     (text, json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(name: &str) -> String {
+        match explain(name, &Registry::builtin()) {
+            Ok((text, _)) => text,
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+
+    #[test]
+    fn aliases_and_values_of_keys_are_explained() {
+        assert!(told("tcp").starts_with("`tcp` is read as `tcp-newreno`\n\ntcp-newreno\n"));
+        assert!(told("leaf_spine").contains("\nfolded_clos\n"));
+        assert!(told("by_size").starts_with("plot.kind = \"by_size\"\n"));
+        assert!(told("hula").ends_with("the chapter \"Specifications\" of Raddle's book\n"));
+    }
+
+    #[test]
+    fn a_transport_of_another_simulator_is_no_misspelling() {
+        let Err(Error::Usage { what, hint }) = explain("ndp", &Registry::builtin()) else {
+            panic!("explained")
+        };
+        assert_eq!(what, "unknown name `ndp`");
+        assert_eq!(hint, "Raddle has no `ndp`; the nearest in meaning: `dctcp`, `dcqcn`");
+        let Err(Error::Usage { hint, .. }) = explain("bandwidth", &Registry::builtin()) else {
+            panic!("explained")
+        };
+        assert_eq!(hint, "did you mean `link_rate`?");
+    }
 }

@@ -1,7 +1,8 @@
-//! The meaning of each number: the definitions of the book's page, the columns of the tables, and the quantities of
-//! figures. The report and `raddle explain` take their texts from here, so they agree with the book.
+//! The meaning of each number: the definitions of the book's page, the columns of the tables of runs and of sweeps, and
+//! the quantities of figures. The report and `raddle explain` take their texts from here, so they agree with the book.
 
 use crate::figure::quantities;
+use crate::sweep::columns as of_sweeps;
 use raddle_records::{
     Column, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
     QueueRecord, RankRecord, RankSeriesRecord, RateSeriesRecord, Row, SeriesRecord, ThroughputRecord,
@@ -65,7 +66,7 @@ fn columns() -> impl Iterator<Item = (&'static str, &'static Column)> {
 /// All names that [`explain`] knows.
 pub(crate) fn names() -> Vec<String> {
     let terms = all().into_iter().flat_map(|definition| definition.names().collect::<Vec<_>>());
-    let columns = columns().map(|(_, column)| column.name.to_owned());
+    let columns = columns().map(|(_, column)| column.name.to_owned()).chain(of_sweeps::names());
     terms.chain(columns).chain(quantities().map(|(name, ..)| name.to_owned())).collect()
 }
 
@@ -75,15 +76,18 @@ pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
     let name = as_name(name);
     let defined: Vec<_> =
         all().into_iter().filter(|definition| definition.names().any(|one| one == name)).collect();
-    let columns: Vec<_> = columns().filter(|(_, column)| column.name == name).collect();
+    let of_runs = columns().filter(|(_, column)| column.name == name);
+    let of_runs = of_runs.map(|(table, column)| (format!("{table}.parquet"), column.definition.to_owned()));
+    let of_sweeps = of_sweeps::meaning(&name).map(|meaning| ("sweep.parquet".to_owned(), meaning));
+    let columns: Vec<_> = of_runs.chain(of_sweeps).collect();
     let quantity = quantities().find(|&(known, ..)| known == name);
     let mut lines: Vec<String> = Vec::new();
     for Definition { term, meaning, ends_with_colon } in &defined {
         let gap = if *ends_with_colon { ": " } else { " " };
         lines.push(format!("{term}{gap}{meaning}"));
     }
-    for (table, column) in &columns {
-        lines.push(format!("column `{}` of {table}.parquet: {}", column.name, column.definition));
+    for (file, meaning) in &columns {
+        lines.push(format!("column `{name}` of {file}: {meaning}"));
     }
     if let Some((name, words, unit)) = quantity {
         let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
@@ -92,9 +96,9 @@ pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
     let quantity = quantity.map(|(name, words, unit)| json!({ "of": name, "summary": words, "unit": unit }));
     let columns: Vec<_> = columns
         .iter()
-        .map(
-            |(table, column)| json!({ "table": table, "name": column.name, "definition": column.definition }),
-        )
+        .map(|(file, meaning)| {
+            json!({ "table": file.trim_end_matches(".parquet"), "name": name, "definition": meaning })
+        })
         .collect();
     let json = json!({ "definitions": defined, "columns": columns, "quantity": quantity });
     (!lines.is_empty()).then(|| (format!("{name}\n{}\n", lines.join("\n\n")), json))
@@ -144,6 +148,8 @@ fn plain(markdown: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
 
     #[test]
     fn the_terms_of_the_report_are_defined() {
@@ -176,6 +182,37 @@ mod tests {
             assert!(explain(&name).is_some(), "{name}");
         }
         assert_eq!(explain("speed"), None);
+    }
+
+    /// The tables that the sources declare: the names in the implementations of [`Row`].
+    fn declared(folder: &Path, tables: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+                declared(&path, tables);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a source file");
+                let names = text.split("\nimpl Row for ").skip(1).map(|row| row.split('"').nth(1));
+                tables.extend(names.map(|name| name.expect("the name of a table").to_owned()));
+            }
+        }
+    }
+
+    #[test]
+    fn every_column_of_every_table_is_explained() {
+        let mut tables = BTreeSet::new();
+        declared(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut tables);
+        assert!(tables.contains("flows") && tables.contains("rate_series"), "{tables:?}");
+        let known: BTreeSet<String> = columns().map(|(table, _)| table.to_owned()).collect();
+        assert_eq!(tables, known, "a table is missing in `columns`");
+        for (table, column) in columns() {
+            let (text, json) = explain(column.name).expect("a known column");
+            assert!(!column.definition.is_empty(), "{table}.{}", column.name);
+            assert!(text.contains(&format!("column `{}` of {table}.parquet: ", column.name)), "{text}");
+            let tables = json["columns"].as_array().expect("columns");
+            assert!(tables.iter().any(|known| known["table"] == table), "{json}");
+        }
+        assert!(explain("fct_p99_us_over_1_mb").is_some_and(|(text, _)| text.contains("of sweep.parquet: ")));
     }
 
     #[test]

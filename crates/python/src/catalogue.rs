@@ -17,7 +17,10 @@ pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
         "topologies" => vec![catalogue::topologies(&registry)],
         "workloads" => vec![catalogue::workloads()],
         "keys" => vec![catalogue::keys()],
-        "figures" => vec![catalogue::figures().map_err(|error| exception(py, &error))?],
+        "figures" => {
+            let figures = catalogue::figures().map_err(|error| exception(py, &error))?;
+            return Ok(catalogue::figures_json(&figures).to_string());
+        }
         _ => return Err(PyValueError::new_err(format!("there is no list of `{what}`"))),
     };
     Ok(catalogue::json(&parts).to_string())

@@ -9,8 +9,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyMapping, PyString};
 use raddle_lab::analysis::agree;
-use raddle_lab::experiment::{self, Cell};
-use raddle_lab::sweep::{self, CellRun, Elsewhere, Results, Shard};
+use raddle_lab::experiment::{self, Cell, read_all};
+use raddle_lab::sweep::{self, CellEnd, Elsewhere, Refused, Results, Shard};
 use raddle_lab::{Control, Error, Out, RunState, Threads, run_into};
 use raddle_records::write_file;
 use raddle_topology::io::write_node_link;
@@ -42,10 +42,9 @@ impl Document {
         document.map(Self).map_err(|problem| of_problem(py, problem))
     }
 
-    /// Checks the experiment of each cell.
+    /// Checks the experiment of each cell. Settings that do not fit together in some of the cells are no error.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        let checked =
-            py.detach(|| self.0.cells()?.iter().try_for_each(|cell| cell.document.experiment().map(drop)));
+        let checked = py.detach(|| read_all(&self.0.cells()?));
         checked.map_err(|problem| of_problem(py, problem))
     }
 
@@ -123,9 +122,10 @@ impl Document {
         Ok(cells.iter().map(Cell::name).collect())
     }
 
-    /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the
-    /// runs in other processes ([`Spread`]). Returns the folder of each cell, or `None` for a cell without results; the
-    /// results of all cells as a text and a JSON text, if the sweep is complete; and whether Ctrl-C stopped the sweep.
+    /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the runs
+    /// in other processes ([`Spread`]). Returns the folder of each cell that has results, the name and the exception of
+    /// each cell that cannot run, the results of all cells as a text and a JSON text if all have ended, and whether
+    /// Ctrl-C stopped the sweep.
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
     fn sweep(
@@ -139,7 +139,7 @@ impl Document {
         threads: Option<usize>,
         spread: Option<Py<PyAny>>,
         watch: Option<Py<PyAny>>,
-    ) -> PyResult<(Vec<Option<PathBuf>>, Option<(String, String)>, bool)> {
+    ) -> PyResult<(Vec<Option<PathBuf>>, Vec<(String, PyErr)>, Option<(String, String)>, bool)> {
         let shard = shard.map(|(index, count)| {
             let what = format!("there is no shard {index} of {count}");
             Shard::new(index, count).ok_or_else(|| PyValueError::new_err(what))
@@ -164,22 +164,29 @@ impl Document {
                 shard,
                 elsewhere: spread.as_ref().map(|spread| spread as &dyn Elsewhere),
                 progress: &|cell, state: &RunState| news.progress(cell, state),
-                ended: &|cell, _: &CellRun| news.ended(cell),
+                ended: &|cell, _: &CellEnd| news.ended(cell),
             };
-            let runs = sweep::sweep(&cells, out, &control)?;
-            let folders: Vec<_> = runs.into_iter().map(|run| run.map(|run| run.directory)).collect();
+            let ends = sweep::sweep(&cells, out, &control)?;
+            let refused = Refused::of(&cells, &ends);
+            if !refused.is_empty() {
+                notes.add(refused.to_string());
+            }
             let is_stopped = stop.load(std::sync::atomic::Ordering::Relaxed);
-            let all: Option<Vec<PathBuf>> = folders.iter().cloned().collect();
-            let results = match all.filter(|_| !is_stopped && shard.is_none()) {
-                Some(all) => Some(Results::write(&self.0, &cells, &all, out)?),
-                None => None,
+            let is_whole = !is_stopped && shard.is_none() && ends.iter().all(Option::is_some);
+            let results = is_whole.then(|| Results::write(&self.0, &cells, &ends, out)).transpose()?;
+            let texts = results.map(|results| (results.to_string(), results.json().to_string()));
+            let folder = |end| match end {
+                CellEnd::Ran(run) => Some(run.directory),
+                CellEnd::Refused(_) => None,
             };
-            Ok((folders, results.map(|results| (results.to_string(), results.json().to_string()))))
+            let folders: Vec<_> = ends.into_iter().map(|end| end.and_then(folder)).collect();
+            Ok((folders, refused, texts))
         })?;
         notes.tell(py)?;
-        let (folders, results) =
+        let (folders, refused, texts) =
             swept.map_err(|error: Error| Spread::exception(spread.as_ref(), py, &error))?;
-        Ok((folders, results, interrupted))
+        let refused = refused.iter().map(|(cell, problem)| (cell.name(), of_problem(py, problem.clone())));
+        Ok((folders, refused.collect(), texts, interrupted))
     }
 }
 

@@ -4,8 +4,9 @@ use crate::attend::{News, attend};
 use crate::document::cores;
 use crate::notes::Notes;
 use crate::spread::Spread;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use raddle_lab::figure::{self, Options, Record, Reproduced, Reproduction, Scale, Watch};
+use raddle_lab::figure::{self, Look, Options, Record, Reproduced, Reproduction, Scale, Style, Watch};
 use raddle_lab::lint::Warning;
 use raddle_lab::sweep::Elsewhere;
 use raddle_lab::{Error, RunState};
@@ -27,11 +28,15 @@ pub(crate) fn reproduce(
     record: Option<PathBuf>,
     force: bool,
     threads: Option<usize>,
+    style: Option<&str>,
+    dpi: Option<u32>,
     spread: Option<Py<PyAny>>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<(String, String)> {
     let notes = Notes::default();
     let spread = spread.map(Spread::new);
+    let unknown = |name: &str| PyValueError::new_err(format!("there is no style `{name}`"));
+    let style = style.map(|name| Style::named(name).ok_or_else(|| unknown(name))).transpose()?;
     let options = Options {
         registry: Registry::builtin().into(),
         selectors: names,
@@ -41,7 +46,7 @@ pub(crate) fn reproduce(
         force,
         threads: threads.unwrap_or_else(cores),
         check,
-        look: figure::Look::default(),
+        look: Look { style, dpi, size: None },
     };
     let (done, _) = attend(py, watch.as_ref(), |stop, news| {
         // An invalid ledger is refused before the runs, which can take hours.

@@ -3,11 +3,12 @@
 use crate::{Cell, Row};
 use std::fmt;
 
-/// The digest of a set of rows. It depends neither on the machine nor on the order of the rows.
+/// The digest of any number of rows. It depends neither on the machine nor on the order of the rows.
 ///
 /// Each row is hashed alone, with 128-bit FNV-1a over its table's name and its cells. A cell is a tag byte and 8 bytes,
-/// little-endian. Columns added in a later version are hashed only if they are not empty. The hashes of the rows are
-/// mixed and then added, so rows can be hashed in the order in which they arrive, and by several threads.
+/// little-endian. A cell of a column that a later version added is hashed only if it is not empty, after a byte with
+/// the column's index. The hashes of the rows are mixed and then added, so rows can be hashed in the order in which
+/// they arrive, and by several threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Digest(u128);
 

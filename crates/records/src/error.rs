@@ -14,7 +14,7 @@ pub enum RecordsError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The file is not Parquet, or could not be written as Parquet.
+    /// The Parquet library could not read or write the file.
     #[error("{}: {source}", path.display())]
     Parquet {
         /// The file.

@@ -31,8 +31,8 @@ pub struct FlowRecord {
     pub reorder_peak_packets: u32,
     /// Number of retransmitted packets.
     pub retransmissions: u32,
-    /// Mean sending rate in bit/s, from the start until the sender was done. Until the rate is first set,
-    /// the mean uses line rate. `None` if the rate was never set.
+    /// Mean over time of the rate set for the sender, in bit/s, from the start until the sender was done or the run
+    /// ended. Until the rate is first set, the mean uses line rate. `None` if the rate was never set.
     pub average_rate_bps: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ impl FlowRecord {
     }
 
     /// Returns the FCT divided by the ideal FCT. A value below 1 means that the ideal is wrong. Such a value is not
-    /// clamped, so that the error is visible.
+    /// clamped, so that the error is visible. `None` for an unfinished flow.
     #[must_use]
     pub fn slowdown(&self) -> Option<f64> {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps as f64)
@@ -79,7 +79,7 @@ impl FlowRecord {
         Some(self.sender_fct_ps().is_some_and(|fct| fct <= deadline))
     }
 
-    /// Reads flow records from a table, in the table's order.
+    /// Reads flow records from a table, in the table's order. A row that lacks a required value is skipped.
     ///
     /// # Errors
     /// If the table is not a table of flows.
@@ -113,7 +113,7 @@ impl FlowRecord {
         Ok((0..table.rows).filter_map(flow).collect())
     }
 
-    /// Returns the goodput: application bytes divided by FCT, in bit/s.
+    /// Returns the goodput: application bits divided by FCT, in bit/s. `None` for an unfinished flow.
     #[must_use]
     pub fn goodput_bps(&self) -> Option<f64> {
         Some(self.size_bytes as f64 * 8e12 / self.fct_ps? as f64)

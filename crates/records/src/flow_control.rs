@@ -13,7 +13,7 @@ pub struct FlowControlRecord {
     pub to: u32,
     /// Time during which the neighbour paused at least one priority of the port.
     pub paused_ps: u64,
-    /// `paused_ps` as a share of the run.
+    /// `paused_ps` as a share of the run's duration.
     pub paused_share: f64,
     /// Number of pauses that the port sent to the neighbour, without renewals.
     pub pauses_sent: u64,

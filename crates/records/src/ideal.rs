@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_last_packet_alone_crosses_links_after_the_bottleneck() {
-        // Two full packets cross links of 10, 1 and 10 Gbps in 1.2 + 12 + 12 + 1.2 us.
+        // Two full packets cross links of 10, 1 and 10 Gbps in 1.2 + 12 + 12 + 1.2 us, plus the propagation delays.
         let fct = ideal_store_and_forward(Bytes(2_920), FRAMING, path(&[10, 1, 10]));
         assert_eq!(fct, Duration::from_ns(1_200 + 24_000 + 1_200 + 300));
     }

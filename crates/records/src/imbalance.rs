@@ -4,7 +4,7 @@ use crate::{Cell, Column, Row};
 
 /// Returns the throughput imbalance (specifications/expeditus.md §9): (max - min) / mean of the bytes that
 /// the uplinks of a switch sent in one interval. The imbalance is 0 if all uplinks sent the same number of
-/// bytes. It equals the number of uplinks if one uplink sent all bytes. `None` if no uplink sent a byte.
+/// bytes. It equals the number of uplinks if one of several sent all bytes. `None` if no uplink sent a byte.
 #[must_use]
 pub fn imbalance(sent: &[u64]) -> Option<f64> {
     let (most, least) = (sent.iter().max()?, sent.iter().min()?);
@@ -12,8 +12,7 @@ pub fn imbalance(sent: &[u64]) -> Option<f64> {
     (total > 0).then(|| (most - least) as f64 * sent.len() as f64 / total as f64)
 }
 
-/// The imbalance of a switch in one interval. There is no sample for an interval in which the switch's uplinks sent
-/// nothing.
+/// The imbalance of a switch in one interval. An interval in which the switch's uplinks sent nothing has no row.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct ImbalanceRecord {
     /// The switch.

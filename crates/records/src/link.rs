@@ -11,13 +11,13 @@ pub struct LinkRecord {
     pub from: u32,
     /// The node at the receiving end.
     pub to: u32,
-    /// Number of packets with application bytes.
+    /// Number of packets with application bytes that crossed the link.
     pub data_packets: u64,
     /// Bytes of the packets with application bytes, including headers.
     pub data_bytes: u64,
-    /// Number of packets without application bytes.
+    /// Number of packets without application bytes that crossed the link.
     pub control_packets: u64,
-    /// Bytes of the packets without application bytes.
+    /// Bytes of the packets without application bytes, including headers.
     pub control_bytes: u64,
     /// Number of packets lost at the link's egress port or on the link.
     pub drops: u64,
@@ -57,7 +57,8 @@ impl Row for LinkRecord {
     }
 }
 
-/// A bin of a port's queue histogram. It counts the packets that found a queue of this length when they joined it.
+/// A bin of the histogram of a port's queue length: the number of packets that joined a queue whose length is in the
+/// bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct QueueRecord {
     /// The directed link that starts at the port.
@@ -65,7 +66,7 @@ pub struct QueueRecord {
     /// The upper bound of the bin, a power of two. The queue had fewer bytes than this bound, and at least half as
     /// many. The bytes include the joining packet and the packet in service.
     pub below_bytes: u64,
-    /// Number of packets that joined a queue of this length.
+    /// Number of packets that joined a queue whose length is in the bin.
     pub packets: u64,
 }
 

@@ -19,7 +19,7 @@ fn rows_come_back_as_they_were_written() {
     let path = folder.path().join("flows.parquet");
     let unfinished = FlowRecord { fct_ps: None, sender_done_ps: None, average_rate_bps: None, ..record(2) };
     let due = |i: u32| FlowRecord { deadline_ps: Some(i.into()), ..record(i) };
-    // Writes more than one row group, with empty cells in each group.
+    // Writes two row groups. The first group has rows with empty cells.
     let rows: Vec<_> =
         (0..GROUP_ROWS as u32 + 10).map(|i| if i % 1_000 == 2 { unfinished } else { due(i) }).collect();
     write(&path, &rows, true);

@@ -1,8 +1,8 @@
 //! Files that get their final name only when they are complete.
 //!
 //! A file is created exclusively in its final folder, under a random name that cannot be guessed. It is written,
-//! synced, and then renamed. At any time, the final name refers either to the whole earlier file or to the whole new
-//! file.
+//! synced, and then renamed. At any time, the final name refers either to the whole earlier file, if there was one, or
+//! to the whole new file.
 
 use crate::RecordsError;
 use std::fs::{self, File};
@@ -54,7 +54,7 @@ impl PartFile {
         self.temporary.as_file()
     }
 
-    /// Makes an error of the file system about this file.
+    /// Adds this file's path to an error of the file system.
     pub(crate) fn error(&self, source: std::io::Error) -> RecordsError {
         RecordsError::Io { path: self.path.clone(), source }
     }

@@ -8,7 +8,8 @@ const DIGIT: u32 = 13;
 /// Number of possible digits.
 const DIGITS: usize = 1 << DIGIT;
 
-/// Number of bits of all digits of a value, without the sign bit, which is always 0.
+/// Number of bits of all digits of a value: its bits without the sign bit, which is always 0, rounded up to whole
+/// digits.
 const BITS: u32 = (u64::BITS - 1).next_multiple_of(DIGIT);
 
 /// Exact percentiles of a sample that is read in several passes (radix selection). For each percentile, a pass finds
@@ -32,7 +33,7 @@ struct Wanted {
     prefix: u64,
     /// The rank of the percentile's value among the values that begin with `prefix`, counted from 1.
     rank: u64,
-    /// Number of values that begin with `prefix`, indexed by their next digit.
+    /// Number of values in the current pass that begin with `prefix`, indexed by their next digit.
     counts: Vec<u64>,
 }
 

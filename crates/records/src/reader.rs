@@ -51,7 +51,7 @@ impl Values {
 pub struct Table {
     /// The columns with their names, in the file's order.
     pub columns: Vec<(String, Values)>,
-    /// The file's key-value metadata.
+    /// The file's key-value metadata; empty for a single row group.
     pub metadata: BTreeMap<String, String>,
     /// Number of rows.
     pub rows: usize,
@@ -158,7 +158,8 @@ impl TableReader {
         columns.iter().filter(|column| no_values(column).is_some()).map(|column| column.name())
     }
 
-    /// Reads the columns in `names` of one row group. A name that the file does not have is skipped.
+    /// Reads the columns in `names` of one row group. A name is skipped if the file has no such column or the column's
+    /// type is not read.
     ///
     /// # Errors
     /// If the file cannot be read, is damaged, or uses an unsupported compression.
@@ -198,7 +199,7 @@ impl TableReader {
         Ok(Table { columns, metadata: BTreeMap::new(), rows })
     }
 
-    /// Returns a table with the file's columns and no rows.
+    /// Returns a table with the file's columns, as far as their types are read, and no rows.
     fn empty(&self) -> Table {
         let columns = self.reader.metadata().file_metadata().schema_descr().columns();
         let empty = columns.iter().filter_map(|column| Some((column.name().to_owned(), no_values(column)?)));
@@ -206,7 +207,7 @@ impl TableReader {
         Table { columns, metadata: BTreeMap::new(), rows: 0 }
     }
 
-    /// Returns the compression of a row group if it is not supported.
+    /// Returns the first compression of a row group's columns that is not supported; `None` if all are supported.
     fn unread_compression(&self, group: usize) -> Option<String> {
         let columns = self.reader.metadata().row_group(group).columns();
         let is_read = |codec| {
@@ -236,7 +237,8 @@ fn no_values(column: &ColumnDescriptor) -> Option<Values> {
     }
 }
 
-/// True if the bytes of the column's values are UTF-8 text. Older writers mark such a column only by its converted type.
+/// True if the bytes of the column's values are UTF-8 text. Older writers mark such a column only by its converted
+/// type.
 fn is_text(column: &ColumnDescriptor) -> bool {
     column.logical_type_ref() == Some(&LogicalType::String) || column.converted_type() == ConvertedType::UTF8
 }

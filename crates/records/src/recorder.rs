@@ -17,7 +17,8 @@ pub struct Ideal {
 }
 
 /// Converts the reports of hosts into one record per flow. A record is returned when its flow has been both delivered
-/// and closed. The records of all other flows are returned at the end. Only live flows are in memory.
+/// and closed. The records of other flows that have started are returned at the end of the run, or when a new flow
+/// takes their key. A flow whose record has been returned takes no memory.
 pub struct Recorder {
     /// Number of flows in the workload.
     flows: usize,
@@ -137,8 +138,8 @@ impl Recorder {
                 live.rate = rate;
                 live.paced = true;
             }
-            // The reporting node is neither end of the flow. Its late report is about an earlier flow with the same
-            // key.
+            // The reporting node is not the end of the live flow that sends such reports. The late report is about an
+            // earlier flow with the same key.
             _ => self.unmatched += 1,
         }
         if !live.done() {

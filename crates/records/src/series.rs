@@ -117,8 +117,8 @@ impl Row for RankSeriesRecord {
     }
 }
 
-/// Application bytes of a sender, or of one of the largest flows, that arrived in one interval. An interval without such
-/// bytes has no row.
+/// Application bytes of a sender, or of one of the largest flows, that arrived in one interval. An interval without
+/// such bytes has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RateSeriesRecord {
     /// Start of the interval.
@@ -127,7 +127,7 @@ pub struct RateSeriesRecord {
     pub to_ps: u64,
     /// The host that sent the bytes.
     pub src: u32,
-    /// The flow; null for all flows of the sender together.
+    /// The flow; `None` for all flows of the sender together.
     pub flow: Option<u32>,
     /// Application bytes in the packets that arrived, repeated ones included.
     pub bytes: u64,

@@ -1,5 +1,5 @@
 //! Statistics of results. Percentiles are by nearest rank: a percentile is always a value of the sample and is never
-//! interpolated. The caller sorts a sample once for all functions.
+//! interpolated. The caller sorts a sample once for all functions that need a sorted sample.
 
 use std::cmp::Ordering;
 
@@ -81,8 +81,8 @@ pub fn cdf(sorted: &[f64]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Sorts points (x, y) by x and divides them into up to `count` bins with equal numbers of points. For each
-/// bin, returns its median x (for an even number of points, the lower of the two middle values) and its
+/// Sorts points (x, y) by x and divides them into up to `count` bins, whose numbers of points differ by at most
+/// one. For each bin, returns its median x (for an even number of points, the lower of the two middle values) and its
 /// sorted ys. Bins with the same median x are merged.
 #[must_use]
 pub fn equal_count_bins(mut points: Vec<(f64, f64)>, count: usize) -> Vec<(f64, Vec<f64>)> {
@@ -180,7 +180,8 @@ mod tests {
         let bins = equal_count_bins(points.clone(), 2);
         assert_eq!(bins, [(1.0, vec![3.0, 9.0]), (3.0, vec![1.0, 2.0, 5.0])]);
         assert_eq!(equal_count_bins(points.clone(), 1), [(2.0, vec![1.0, 2.0, 3.0, 5.0, 9.0])]);
-        // With more bins than points, each bin has one point, and the two points at x = 1 are merged.
+        // With more bins than points, each bin has at most one point, and the bins of the two points at x = 1 are
+        // merged.
         assert_eq!(equal_count_bins(points, 20).len(), 4);
         assert_eq!(equal_count_bins(vec![(7.0, 2.0), (7.0, 1.0)], 2), [(7.0, vec![1.0, 2.0])]);
         assert_eq!(equal_count_bins(Vec::new(), 20), []);

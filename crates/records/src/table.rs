@@ -12,13 +12,13 @@ pub enum Kind {
 /// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// The column's name, which ends with the unit.
+    /// The column's name, which ends with the unit if the values have one.
     pub name: &'static str,
     /// The type of the column's values.
     pub kind: Kind,
     /// True if the column can be empty in a row.
     pub nullable: bool,
-    /// The column's meaning in a sentence, for files and documentation.
+    /// The column's meaning in a few words, for files and documentation.
     pub definition: &'static str,
 }
 

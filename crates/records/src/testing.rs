@@ -4,7 +4,7 @@ use crate::FlowRecord;
 use raddle_core::{Header, Packet};
 use raddle_wire::tcp::Segment;
 
-/// Returns the record of a finished flow. All fields depend on `id`.
+/// Returns the record of a finished flow. Most fields depend on `id`.
 pub(crate) fn record(id: u32) -> FlowRecord {
     FlowRecord {
         id,

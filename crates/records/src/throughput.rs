@@ -15,11 +15,12 @@ pub struct ThroughputRecord {
     pub arrived_packets: u64,
     /// Application bytes of the arrived packets.
     pub arrived_bytes: u64,
-    /// Bytes delivered in order. `None` if the run ended before the receiver reported them.
+    /// Application bytes delivered in order. `None` if the run ended before the receiver reported them.
     pub in_order_bytes: Option<u64>,
     /// Number of packets that arrived after a packet that was sent later. `None` if the receiver did not report them.
     pub late_packets: Option<u64>,
-    /// Number of times that a switch changed its egress port for the flow's packets.
+    /// Number of times that a packet of the flow left a switch by another port than the flow's previous packet.
+    /// Overtaken packets do not count.
     pub port_changes: u64,
     /// Sum of the absolute differences between the delays of consecutive arrived packets of the flow. A
     /// packet's delay is from its generation to its arrival. `None` if packets do not carry the time of their

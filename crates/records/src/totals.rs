@@ -10,11 +10,12 @@ pub struct TotalsRecord {
     pub data: Count,
     /// Acknowledgements, and all other packets that a transport sends without application bytes.
     pub ack: Count,
-    /// Flow events, broadcast or sent to a controller.
+    /// Flow events that are broadcast or sent to a controller, announcements, and digests.
     pub event: Count,
-    /// Notices of dropped broadcasts, rates from a controller, Exp-responses, and HULA probes.
+    /// Control packets from one node to another, such as notices of dropped broadcasts, pause frames and HULA probes:
+    /// [`PacketKind::Notice`].
     pub notice: Count,
-    /// Lost packets. Each lost packet is counted once.
+    /// Lost packets. Each lost packet is counted under one reason.
     pub drops: Drops,
     /// Simulated time in picoseconds.
     pub simulated_ps: u64,
@@ -61,7 +62,7 @@ impl TotalsRecord {
     }
 }
 
-/// The table of links records the losses on each link. The totals do not repeat these losses.
+/// No column counts the packets that vanished on a link ([`Drops::lost`]), because the table of links counts them.
 impl Row for TotalsRecord {
     const TABLE: &'static str = "totals";
     const COLUMNS: &'static [Column] = &[

@@ -25,7 +25,7 @@ use std::process::Command;
 
 const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/raddle.lua");
 
-/// Returns one packet of each kind that a capture can contain.
+/// Returns packets with most of the headers that a capture can contain.
 #[expect(clippy::too_many_lines, reason = "a list of packets")]
 fn packets() -> Vec<Packet> {
     let cp = Mac::switch_port(2, 1, 2);

@@ -110,8 +110,8 @@ impl Bcube {
         both.filter(move |&i| self.digit(a, i) != self.digit(b, i))
     }
 
-    /// Returns the number of links between two nodes: two per differing digit, plus one for each of the two
-    /// nodes that is a switch.
+    /// Returns the number of links between two nodes; 0 from a node to itself. Otherwise there are two links per
+    /// differing digit, plus one for each of the two nodes that is a switch.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "a server has few digits")]
     pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
@@ -135,8 +135,8 @@ impl Bcube {
     pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
         let orders = (1..=self.differing(a, b).count() as u32).map(f64::from).product();
         match self.level(a) {
-            // Two switches of one level have no digit of this level, so a path may use any of the n servers
-            // below.
+            // Two switches of one level have no digit of this level, so this digit of the path's servers is free: it
+            // has n values.
             level @ Some(_) if a != b && level == self.level(b) => orders * f64::from(self.n),
             _ => orders,
         }
@@ -159,7 +159,7 @@ impl Bcube {
                 visit(port(c), self.server(at, level, c));
             }
             None if self.differing(at, to).next().is_none() => {
-                // The servers' digits agree, so `to` is a switch next to `at`.
+                // The digits that both nodes have agree, so `to` is a switch next to `at`.
                 open.into_iter().for_each(|level| visit(port(level), to));
             }
             None => {
@@ -173,9 +173,9 @@ impl Bcube {
     /// first. No two of the k + 1 paths share a server or a switch between their ends.
     ///
     /// A path corrects one digit after another, cyclically downwards from its first digit. If the servers
-    /// agree in the first digit, the path first changes this digit and corrects it last, which takes two more
-    /// links. Paths that begin with a differing digit have the lower numbers, the highest digit first. Path 0
-    /// is therefore a shortest path, which corrects digits from k down to 0.
+    /// agree in the first digit, the path first changes this digit and corrects it last. Such a path has four links
+    /// more than a shortest path. Paths that begin with a differing digit have the lower numbers, the highest digit
+    /// first. Path 0 is therefore a shortest path, which corrects digits from k down to 0.
     ///
     /// # Panics
     /// If there is no path with this number.

@@ -8,13 +8,15 @@ use raddle_core::{NodeId, PortId};
 pub struct Below {
     /// Number of hosts in the fabric; hosts are the first nodes.
     pub(crate) hosts: u32,
-    /// The hosts below the node: the first host, the number of hosts, and the number of hosts behind each
-    /// port down.
+    /// The first host below the node.
     pub(crate) first: u32,
+    /// Number of hosts below the node.
     pub(crate) count: u32,
+    /// Number of hosts behind each port that leads down.
     pub(crate) each: u32,
-    /// The first port up, and the number of ports up.
+    /// The first port that leads up.
     pub(crate) up: PortId,
+    /// Number of ports that lead up.
     pub(crate) ups: u16,
 }
 
@@ -47,8 +49,8 @@ impl Below {
         self.ups
     }
 
-    /// Returns the port towards a host other than the node itself. If there are several ports, `pick` chooses a port:
-    /// it gets the number of ports and returns the index of a port.
+    /// Returns the port towards a host other than the node itself. If the host is not below the node, `pick` chooses
+    /// among the ports up: it gets their number and returns an index below it.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.

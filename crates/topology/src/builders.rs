@@ -13,7 +13,7 @@ pub enum BuildError {
     /// A size that must be even is odd.
     #[error("`{0}` must be even")]
     Odd(&'static str),
-    /// There are more nodes or ports than ids.
+    /// A number, such as that of nodes or of ports, is larger than allowed.
     #[error("{what} is {count}, and must be at most {most}")]
     TooLarge {
         /// The quantity that is too large.
@@ -77,7 +77,7 @@ fn at_most(what: &'static str, count: u64, most: u64) -> Result<usize, BuildErro
 /// Builds a grid of hosts with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down.
 ///
 /// # Errors
-/// If a size or the rate is zero, or there are too many nodes.
+/// If there is no dimension, a size or the rate is zero, or there are too many nodes.
 pub fn torus(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     grid(&Grid::new(dims, true), Shape::Torus(dims.to_vec()), rate, delay)
 }
@@ -85,7 +85,7 @@ pub fn torus(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, Buil
 /// Builds a grid of hosts without wrap-around. Ports are numbered as in [`torus`].
 ///
 /// # Errors
-/// If a size or the rate is zero, or there are too many nodes.
+/// If there is no dimension, a size or the rate is zero, or there are too many nodes.
 pub fn mesh(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     grid(&Grid::new(dims, false), Shape::Mesh(dims.to_vec()), rate, delay)
 }
@@ -150,7 +150,8 @@ impl ClosRates {
 /// the numbers of its nodes.
 ///
 /// # Errors
-/// If a number or a rate is zero, if there are several pods without cores, or if there are too many nodes or ports.
+/// If a rate or a number other than that of cores is zero, if there are several pods without cores, or if there are too
+/// many nodes or ports.
 pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topology, BuildError> {
     let ClosSize { pods, edges, aggregations, cores, hosts } = size;
     check(
@@ -228,7 +229,8 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
 /// its nodes and ports.
 ///
 /// # Errors
-/// If there is no level, a number or the rate is zero, or there are too many nodes or ports.
+/// If there is no level, `children` and `parents` have different lengths, a number or the rate is zero, or there are
+/// too many nodes or ports.
 #[allow(clippy::cast_possible_truncation, reason = "a digit is below the radix, a `u32`")]
 pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     let (children, parents) = (&size.children, &size.parents);

@@ -1,6 +1,6 @@
 //! The graph: hosts and switches, joined by duplex links. Each direction of a link has its own egress port.
 //!
-//! Ports of a node are numbered from 0. A port may have no link (at a mesh's edge), so that index arithmetic
+//! Ports of a node are numbered from 0. A port may have no link (such as at a mesh's edge), so that index arithmetic
 //! stays uniform. A directed link is named by its egress port: `LinkId = first_link(node) + port`. Parallel
 //! links and different link rates are allowed.
 
@@ -194,9 +194,9 @@ impl Topology {
         self.link_id(link.to, link.to_port)
     }
 
-    /// Returns, for each leaf node, the node at the other end of its link. A leaf node has a single duplex
-    /// link. If two nodes are linked only to each other, the second node is the leaf. All leaf nodes of a
-    /// neighbour have the same distance to every other node.
+    /// Returns, for each node, the node at the other end of its link if the node is a leaf node, and `None` otherwise.
+    /// A leaf node has a single duplex link. If two nodes are linked only to each other, the node with the higher id
+    /// is the leaf node. All leaf nodes of a neighbour have the same distance to every other node.
     pub(crate) fn leaves(&self) -> Vec<Option<NodeId>> {
         let mut incoming = vec![0_u32; self.node_count()];
         self.links().for_each(|(_, link)| incoming[link.to.index()] += 1);
@@ -229,7 +229,8 @@ impl Topology {
         self
     }
 
-    /// Returns the same fabric without the links for which `up` is false. Ids and ports do not change.
+    /// Returns the same fabric without the links for which `up` is false. Ids and ports do not change. If a link is
+    /// removed, the shape becomes [`Shape::General`].
     #[must_use]
     pub fn surviving(&self, up: impl Fn(LinkId) -> bool) -> Self {
         let mut survivor = self.clone();

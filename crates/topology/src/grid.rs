@@ -51,7 +51,7 @@ impl Grid {
 
     /// Returns the neighbour of `node` at `port`; `None` if there is none. Port `2i` leads up in dimension i,
     /// and port `2i + 1` leads down. In a wrapping dimension of size two, a single link joins the two nodes,
-    /// and it uses port `2i`.
+    /// and it uses port `2i` of both.
     #[must_use]
     pub fn neighbour(&self, node: NodeId, port: PortId) -> Option<NodeId> {
         let i = port.index() / 2;

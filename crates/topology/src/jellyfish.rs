@@ -69,7 +69,7 @@ impl Graph {
                 if failures <= open.len() {
                     continue;
                 }
-                // Few pairs are left, or none, so the function lists all of them.
+                // Few pairs that can be joined are left, or none. So all of these pairs are listed.
                 let pairs = (0..open.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
                 let pairs: Vec<_> = pairs.filter(|&(i, j)| !self.are_joined(open[i], open[j])).collect();
                 if pairs.is_empty() {

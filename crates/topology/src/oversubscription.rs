@@ -36,13 +36,13 @@ impl ClosSize {
         Oversubscription { edge: sum(self.hosts, rates.host) / sum(self.aggregations, rates.uplink), core }
     }
 
-    /// Returns the number of shortest paths between edge switches of different pods; 0 if there is one pod.
+    /// Returns the number of shortest paths between two edge switches of different pods; 0 if there is one pod.
     #[must_use]
     pub fn paths_between_pods(&self) -> u64 {
         if self.pods > 1 { u64::from(self.aggregations) * u64::from(self.cores) } else { 0 }
     }
 
-    /// Returns the number of shortest paths between edge switches of one pod.
+    /// Returns the number of shortest paths between two edge switches of one pod.
     #[must_use]
     pub fn paths_within_a_pod(&self) -> u64 {
         self.aggregations.into()

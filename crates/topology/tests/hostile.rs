@@ -1,5 +1,5 @@
-//! Every reader of graph files reads mutations of valid files. No reader panics, each error names a location
-//! in the file, and a graph that is read can be written and read again.
+//! Every reader of graph files reads mutations of valid files. No reader panics, and each error names a location
+//! in the file. A graph that is read from GraphML or node-link JSON can be written and read again.
 
 use raddle_core::{Duration, Rate};
 use raddle_mutate::{Mutator, hold};
@@ -22,7 +22,7 @@ fn topologies() -> Vec<Topology> {
     all.map(|built| built.expect("a small fabric")).into()
 }
 
-/// Tries mutations of each text. At least one mutation in a hundred must be readable.
+/// Tries mutations of the texts. More than one mutation in a hundred must be readable.
 fn survives(texts: &[String], read: fn(&str) -> Result<Topology, ReadError>, again: impl Fn(&Topology)) {
     const INPUTS: u64 = 20_000;
     for text in texts {

@@ -11,8 +11,8 @@ pub enum Arrivals {
         /// Mean gap between the starts of successive flows, over all hosts.
         mean_gap: Duration,
     },
-    /// A Poisson process from time 0 on, with the rate that offers a given load. A load of 1 is the sum of the link
-    /// rates of all hosts that may send. In a Clos network this sum is divided by the
+    /// A Poisson process from time 0 on, with the rate that offers a given load. A load of 1 is the sum, over all hosts
+    /// that may send, of the rate of the host's fastest link. In a Clos network this sum is divided by the
     /// [oversubscription](raddle_topology::Oversubscription::total) (specifications/expeditus.md §8.9).
     Load {
         /// The load, more than 0.
@@ -39,8 +39,8 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// True if starts are random. The pairs must then be random too: a Poisson process split at random is a Poisson
-    /// process at every host.
+    /// True if all hosts share one Poisson process. The pairs must then be drawn at random: a Poisson process split at
+    /// random is a Poisson process at every host.
     pub(crate) fn random(&self) -> bool {
         matches!(self, Self::Poisson { .. } | Self::Load { .. })
     }

@@ -39,9 +39,9 @@ impl SizeCdf {
     /// probability 0. `#` starts a comment.
     ///
     /// # Errors
-    /// Returns an error with line and column if a number is malformed or a column decreases. Also returns an
-    /// error if the first probability is not 0, the last probability is not 1 (100%), or the largest size is
-    /// less than a byte.
+    /// Returns an error with line and column if a row is malformed or a column decreases. Also returns an
+    /// error if there are no rows, or the largest size is less than a byte. The first probability must be 0, and
+    /// the last must be 1 (100%).
     pub fn parse(text: &str) -> Result<Self, Misread> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut ends = None;
@@ -107,7 +107,7 @@ impl SizeCdf {
         self.points.windows(2).map(|p| (p[1].1 - p[0].1) * f64::midpoint(p[0].0, p[1].0)).sum()
     }
 
-    /// Returns the size in bytes that a share `u` of the flows, in `0..1`, does not exceed.
+    /// Returns the size in bytes that a share `u` of the flows does not exceed. `u` is at least 0 and below 1.
     #[must_use]
     pub fn quantile(&self, u: f64) -> f64 {
         let next = self.points.partition_point(|&(_, share)| share <= u).clamp(1, self.points.len() - 1);

@@ -20,7 +20,7 @@ pub enum Deadlines {
 }
 
 impl Deadlines {
-    /// Returns an error for deadlines that no flow could meet.
+    /// Returns an error if the fixed deadline, or the mean of the exponential deadlines, is 0.
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
         match *self {
             Self::Fixed(Duration::ZERO) | Self::Exponential { mean: Duration::ZERO, .. } => {
@@ -56,8 +56,8 @@ mod tests {
         let drawn: Vec<Duration> = (0..20_000).filter_map(|_| deadlines.draw(&mut stream)).collect();
         assert_eq!((drawn.len(), drawn.iter().min()), (20_000, Some(&min)));
         let sum: f64 = drawn.iter().map(|drawn| drawn.as_secs_f64()).sum();
-        // If all values of an exponential distribution below m are raised to m, the mean is m + mean * exp(-m / mean).
-        // With m = 3 ms and a mean of 20 ms, this is 20.214 ms.
+        // If all values below m of an exponential distribution are raised to m, the new mean is
+        // m + mean * exp(-m / mean). With m = 3 ms and a mean of 20 ms, this is 20.214 ms.
         assert!((sum / 20_000.0 - 0.020_214).abs() < 0.000_4, "{}", sum / 20_000.0);
     }
 }

@@ -23,19 +23,19 @@ pub enum WorkloadError {
         /// Number of hosts in the topology.
         hosts: usize,
     },
-    /// The pattern is defined by grid coordinates, but the topology is not a grid.
+    /// The pattern is defined by grid coordinates, but the topology is not a grid with all links up.
     #[error("the {pattern} pattern needs a torus or mesh with all links up")]
     NotAGrid {
         /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern is defined by pods, but the topology is not a Clos network.
+    /// The pattern is defined by pods, but the topology is not a Clos network with all links up.
     #[error("the {pattern} pattern needs a Clos network with all links up")]
     NotAClos {
         /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern sends from one pod to another, but the topology has only one pod.
+    /// The pattern is defined by pods, but the topology has only one. The leaves of a leaf-spine count as pods.
     #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves of a leaf-spine")]
     OnePod {
         /// The name of the pattern.
@@ -84,16 +84,16 @@ pub enum WorkloadError {
     /// Senders with independent frames send endlessly, but one flow per pair is requested.
     #[error("senders with independent frames cannot send just one flow per pair")]
     FramesOnce,
-    /// A sender must offer a share of its link rate, but the sender has no link.
+    /// A rate is given as a share of the rate of a host's link, but the host has no link.
     #[error("host {host} has no link")]
     NoLink {
-        /// The sender.
+        /// The host.
         host: u32,
     },
-    /// A hotspot requires more from a source than its link rate.
+    /// A hotspot requires that a source send at more than the rate of its link.
     #[error("the hotspot's severity requires {rate} from host {host}, whose link has only {link}")]
     TooSevere {
-        /// The source of the hotspot's traffic.
+        /// The host that would have to send too fast.
         host: u32,
         /// The rate at which the source would have to send.
         rate: Rate,

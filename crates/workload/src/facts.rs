@@ -9,10 +9,10 @@ use raddle_topology::Topology;
 pub struct Facts {
     /// Number of flows.
     pub flows: usize,
-    /// Sum of sizes in bytes.
+    /// Sum of the flows' sizes in bytes.
     pub bytes: u128,
-    /// Mean size in bytes. For heavy tails, this mean is well below the mean of the distribution
-    /// (specifications/r2c2.md §10).
+    /// Mean size of the flows in bytes; 0 if there are no flows. For a heavy-tailed distribution, this mean is usually
+    /// well below the mean of the distribution (specifications/r2c2.md §10).
     pub mean_size: f64,
     /// Time from the first start to the last.
     pub span: Duration,
@@ -71,7 +71,7 @@ pub(crate) fn bits_per_second(topology: &Topology, hosts: impl IntoIterator<Item
     hosts.into_iter().filter_map(|host| fastest_link(topology, host)).map(Rate::as_bps_f64).sum()
 }
 
-/// Returns the rate of a host's fastest link.
+/// Returns the rate of a host's fastest link; `None` if the host has no link.
 pub(crate) fn fastest_link(topology: &Topology, host: NodeId) -> Option<Rate> {
     topology.links_from(host).map(|(_, link)| link.rate).max()
 }

@@ -34,13 +34,13 @@ pub struct Workload {
     pub app_rate: Option<Rate>,
     /// The process by which applications with an `app_rate` produce frames.
     pub process: Process,
-    /// Each flow's share relative to other flows of its class, 1 to 255.
+    /// Weight of each flow's share of the bandwidth, relative to other flows of its class: 1 to 255.
     pub weight: u8,
     /// Each flow's priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
     /// Deadlines of the flows.
     pub deadlines: Deadlines,
-    /// Flows of this size or more have no deadline; `None` if every flow has a deadline.
+    /// Flows of this size or more have no deadline; `None` if `deadlines` apply to flows of every size.
     pub deadlines_below: Option<Bytes>,
 }
 
@@ -67,7 +67,8 @@ impl Workload {
     /// Generates the flows, in order of start and numbered in this order.
     ///
     /// # Errors
-    /// If a parameter is out of range, or the pairs are impossible on this topology.
+    /// If a parameter is out of range, two parameters exclude each other, no flow starts in the given time, or the
+    /// pairs are impossible on this topology.
     pub fn generate(&self, topology: &Topology, seed: u64) -> Result<Flows, WorkloadError> {
         self.check()?;
         let mut pairs = Stream::new(seed, 0, "workload/pairs");
@@ -143,7 +144,7 @@ impl Workload {
         facts::bits_per_second(topology, source.senders()) / oversubscription.map_or(1.0, |of| of.total())
     }
 
-    /// Turns the first `count` drafts into flows by adding the remaining fields.
+    /// Turns `drafts` into flows by adding the remaining fields. `count` is the number of drafts.
     fn flows(
         &self,
         seed: u64,

@@ -37,7 +37,7 @@ pub struct Hotspot {
     pub run: Duration,
     /// The process by which sources and victims produce frames.
     pub process: Process,
-    /// Each flow's share relative to other flows of its class, 1 to 255.
+    /// Weight of each flow's share of the bandwidth, relative to other flows of its class: 1 to 255.
     pub weight: u8,
     /// Each flow's priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
@@ -51,8 +51,8 @@ pub enum Sources {
     /// The given number of hosts, spread evenly over the hosts other than the destination, in host order,
     /// starting with the host after the destination.
     Degree(usize),
-    /// The given share of the hosts, more than 0 and at most 1, rounded to at least 1 host. The hosts are
-    /// spread as with `Degree`.
+    /// The given share of all hosts, more than 0 and at most 1. The number of sources is rounded, is at least 1, and
+    /// must be less than the number of hosts. The sources are spread as with `Degree`.
     Share(f64),
 }
 
@@ -63,7 +63,7 @@ pub struct Victim {
     pub src: NodeId,
     /// Receiver.
     pub dst: NodeId,
-    /// Share of the sender's link that the flow offers, more than 0 and at most 1.
+    /// Rate that the flow offers, as a share of the rate of the sender's fastest link: more than 0 and at most 1.
     pub load: f64,
 }
 
@@ -206,8 +206,7 @@ mod tests {
     #[test]
     fn oracle_6_3_the_input_generated_hotspot() {
         let flows = Hotspot::input_generated().generate(&star(32)).unwrap();
-        // The victim sends at 9.5 Gbps for 50 ms, so its size is 59,375,000 B. Each source sends at 4.5 Gbps for 20 ms,
-        // so its size is 11,250,000 B.
+        // The victim sends at 9.5 Gbps for 50 ms: 59,375,000 B. Each source sends at 4.5 Gbps for 20 ms: 11,250,000 B.
         let hot = |src| (10, src, 31, 11_250_000, 4_500_000_000);
         assert_eq!(rows(&flows), [(0, 1, 30, 59_375_000, 9_500_000_000), hot(0), hot(8), hot(16), hot(24)]);
         assert!(flows.iter().enumerate().all(|(i, flow)| flow.id.index() == i));

@@ -14,11 +14,11 @@ const DST_PORT: u16 = 100;
 
 /// Reads a flow file for the hosts of `topology`. The priority group becomes the flow's priority; the port is ignored.
 /// Flows are numbered in order of start. Starts up to 1,000 s are exact to a picosecond. As in HPCC's simulator, the
-/// first line gives the number of flow lines to read. More flows, or a note on the format, may follow these lines.
+/// first line gives the number of flow lines to read. Lines after these are ignored.
 ///
 /// # Errors
-/// Returns an error with line and column if a line is malformed, an endpoint is not a host, or the file has fewer flow
-/// lines than the first line announces.
+/// Returns an error with line and column if a line is malformed, an endpoint is not a host, a host sends to itself, or
+/// the file has fewer flow lines than the first line announces.
 pub fn read_hpcc(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let mut lines = text::lines(text);
     let Some(head) = lines.next() else {
@@ -74,7 +74,7 @@ fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
     })
 }
 
-/// Writes a flow file. The format cannot express weights and application rates.
+/// Writes a flow file. The format cannot express weights, application rates and deadlines.
 #[must_use]
 pub fn write_hpcc(flows: &[Flow]) -> String {
     const PS_PER_S: u64 = 1_000_000_000_000;

@@ -11,8 +11,8 @@ use raddle_topology::Topology;
 ///
 /// # Errors
 /// Returns an error with line and column if a line is malformed, if there are more nodes than hosts, or if
-/// the number of flows differs from `Connections`. Also returns an error if flows start on a trigger or links
-/// fail, because a list of flows cannot express this.
+/// `Connections` is missing or is not the number of flows. Also returns an error if flows start on a trigger or
+/// links fail, because a list of flows cannot express this.
 pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut flows = Vec::new();
@@ -55,7 +55,8 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
 }
 
 /// The error text for statements and attributes that are not supported.
-const UNKNOWN: &str = "only flows with a start time are supported; triggers and link failures are not";
+const UNKNOWN: &str = "only flows with a start time are supported, and no triggers or link failures; messages that start \
+                       after others need a GOAL program";
 
 /// Returns the only word that follows a key.
 fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
@@ -115,7 +116,7 @@ fn bytes(value: &Word<'_>) -> Result<Bytes, Misread> {
     }
 }
 
-/// Parses a start in picoseconds. htsim reads it as a float.
+/// Parses a start in picoseconds. Fractions and exponents are allowed, because htsim reads starts as floats.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
     /// Start times must be below this number of ps. The largest `Time` is 1.8e19 ps (213 days).
@@ -186,7 +187,8 @@ mod tests {
             flow("0->1 start 0 size 1 prio 16"),
             "line 3, column 26: the priority must be at most 15 (got 16)"
         );
-        let unknown = "only flows with a start time are supported; triggers and link failures are not";
+        let unknown = "only flows with a start time are supported, and no triggers or link failures; messages that \
+                       start after others need a GOAL program";
         assert_eq!(error("Triggers 1"), format!("line 1, column 10: Triggers: {unknown}"));
         assert_eq!(flow("0->1 trigger 1 size 1"), format!("line 3, column 6: `trigger`: {unknown}"));
         assert!(

@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 pub struct LongFlows {
     /// The pairs of senders and receivers.
     pub pairs: Pairs,
-    /// Share of the sender's fastest link that the sender offers, more than 0 and at most 1. A sender of
-    /// several pairs divides this share equally among the pairs.
+    /// Rate that each sender offers, as a share of the rate of its fastest link: more than 0 and at most 1. A sender of
+    /// several pairs divides this rate equally among the pairs.
     pub load: f64,
     /// Time for which applications produce bytes.
     pub duration: Duration,
     /// The process by which applications produce frames.
     pub process: Process,
-    /// Each flow's share relative to other flows of its class, 1 to 255.
+    /// Weight of each flow's share of the bandwidth, relative to other flows of its class: 1 to 255.
     pub weight: u8,
     /// Each flow's priority class, 0 to 15; class 0 is served first.
     pub priority: u8,
@@ -29,7 +29,7 @@ impl LongFlows {
     /// Generates the flows. All start at time 0, in the pattern's order.
     ///
     /// # Errors
-    /// If a parameter is out of range, or the pairs are impossible on this topology.
+    /// If a parameter is out of range, a sender has no link, or the pairs are impossible on this topology.
     pub fn generate(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, WorkloadError> {
         check_load(self.load)?;
         check_process(self.process)?;
@@ -59,7 +59,7 @@ pub(crate) struct Span {
 
 impl Span {
     /// Returns a flow that carries the bytes that an application with this rate produces in this span. The
-    /// flow's id is not set.
+    /// caller must set the flow's id.
     pub(crate) fn flow(
         self,
         src: NodeId,
@@ -75,7 +75,7 @@ impl Span {
     }
 }
 
-/// Returns the rate that is the share `load` of the host's fastest link.
+/// Returns the share `load` of the rate of the host's fastest link.
 pub(crate) fn link_share(topology: &Topology, host: NodeId, load: f64) -> Result<Rate, WorkloadError> {
     let link = facts::fastest_link(topology, host).ok_or(WorkloadError::NoLink { host: host.0 })?;
     Ok(share(link, load))

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 pub struct PerHost {
     /// The process that determines when frames are produced.
     pub process: Process,
-    /// Load of a sender's frames as a share of its fastest link, more than 0 and at most 1.
+    /// Mean rate of a sender's frames as a share of the rate of its fastest link: more than 0 and at most 1.
     pub load: f64,
     /// True if a burst has one destination and is one flow, all of whose bytes are available at the start of
     /// the burst. If false, each frame is a flow with its own destination. In processes without bursts, each

@@ -1,5 +1,6 @@
-//! Published flow-size distributions measured in data centers. Load balancing and congestion control schemes
-//! are evaluated with these distributions (specifications/expeditus.md §8.2-8.7).
+//! Published flow-size distributions of data centers: measurements, and a substitute for one that is not public. Load
+//! balancing and congestion control schemes are evaluated with these distributions
+//! (specifications/expeditus.md §8.2-8.7).
 //!
 //! Several digitisations of one measurement are in use, and their means differ. Each digitisation has its own
 //! name here.

@@ -34,14 +34,14 @@ pub(crate) fn star(hosts: usize) -> Topology {
     fabric.build(Shape::General)
 }
 
-/// Returns a Clos network with the given link rates in Mbps. The sizes are: pods, racks per pod, aggregation
-/// switches per pod, cores per plane, hosts per rack.
+/// Returns a Clos network. The sizes are: pods, racks per pod, aggregation switches per pod, cores per plane, hosts per
+/// rack. The rates in Mbps are those of host links, of uplinks of racks, and of core links.
 pub(crate) fn clos([pods, edges, aggregations, cores, hosts]: [u32; 5], mbps: [u64; 3]) -> Topology {
     let size = ClosSize { pods, edges, aggregations, cores, hosts };
     let [host, uplink, core] = mbps.map(|mbps| Rate::from_bps(mbps * 1_000_000));
     build(size, ClosRates { host, uplink, core }, Duration::from_us(2)).unwrap()
 }
 
-/// The sizes of the baseline topology (specifications/expeditus.md §1.3): pods, racks, aggregation switches,
-/// cores and hosts. The topology has 12 pods of 36 hosts and 2:1 oversubscription at the cores.
+/// The sizes of the baseline topology (specifications/expeditus.md §1.3), in the order of [`clos`]. The topology has 12
+/// pods of 36 hosts and 2:1 oversubscription at the cores.
 pub(crate) const BASELINE: [u32; 5] = [12, 6, 6, 3, 6];

@@ -1,5 +1,5 @@
 //! Runs mutated flow files, size files and programs through every reader. No reader may panic, and each error
-//! must name a location in the file. Flows that are read can be written and read again.
+//! must name a location in the file. Flows read from a file of HPCC can be written and read again.
 
 use raddle_core::text::Misread;
 use raddle_core::{Duration, Rate};
@@ -13,7 +13,7 @@ fn topology() -> Topology {
     builders::single_switch(8, Rate::from_gbps(10), Duration::from_us(1)).expect("a small fabric")
 }
 
-/// Tries `inputs` mutations of the texts. At least one mutation in a hundred must still be readable.
+/// Tries `inputs` mutations of the texts. More than one mutation in a hundred must still be readable.
 fn survives<T>(inputs: u64, texts: &[&str], read: impl Fn(&str) -> Result<T, Misread>, again: impl Fn(T)) {
     let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
     for text in &texts {

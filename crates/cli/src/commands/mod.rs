@@ -11,13 +11,13 @@ use crate::init::{TEMPLATES, Template, init};
 use crate::show::{self, Bars};
 use clap::CommandFactory as _;
 use raddle_lab::analysis::{agree, select};
-use raddle_lab::experiment::{Cell, Document, keys};
+use raddle_lab::experiment::{Cell, Document, Problem, keys, read_all};
 use raddle_lab::figure::statements;
 use raddle_lab::lint::{self, Warning};
 use raddle_lab::memory::Estimate;
 use raddle_lab::report::Report;
 use raddle_lab::sweep::search::{self, Search};
-use raddle_lab::sweep::{CellRun, Elsewhere, Results};
+use raddle_lab::sweep::{CellEnd, Elsewhere, Refused, Results};
 use raddle_lab::torture::{self, Tally};
 use raddle_lab::{
     Comparison, Control, Error, Out, Prepared, RunState, Share, catalogue, figure, run_into, sweep,
@@ -312,6 +312,8 @@ impl Session<'_> {
             cells = shard.of(cells);
         }
         if run.dry_run {
+            figure::check_plots(&document)?;
+            read_all(&cells)?;
             let documents: Vec<_> = cells.iter().map(|cell| (cell.name(), cell.document.clone())).collect();
             return dry_run(&documents, output, run.deny_warnings);
         }
@@ -342,7 +344,7 @@ impl Session<'_> {
         if shard.is_none() {
             Results::check(out)?;
         }
-        let ended = |i: usize, run: &CellRun| bars.end(i, run.was_there);
+        let ended = |i: usize, end: &CellEnd| bars.end_cell(i, end);
         let control = sweep::Control {
             threads,
             stop,
@@ -352,28 +354,45 @@ impl Session<'_> {
             progress: &progress,
             ended: &ended,
         };
-        let runs = sweep::sweep(&cells, out, &control);
+        let ends = sweep::sweep(&cells, out, &control);
         bars.clear();
         renamed.tell();
-        let runs = runs?;
+        let ends = ends?;
+        let refused = Refused::of(&cells, &ends);
         let is_interrupted = stop.load(Ordering::Relaxed);
-        let whole: Option<Vec<PathBuf>> = runs.into_iter().map(|run| run.map(|run| run.directory)).collect();
-        let Some(directories) = whole.filter(|_| !is_interrupted) else {
+        if *fail_fast && !refused.is_empty() {
+            output.print(|| refused.to_string(), || json!({ "refused": refused.json() }))?;
+            return Ok(Ended::CheckFailed);
+        }
+        if is_interrupted || ends.iter().any(Option::is_none) {
             show::warn(&format!(
                 "not all cells have run; repeat the command to continue in {}",
                 directory.display()
             ));
             return Ok(if is_interrupted { Ended::Interrupted } else { Ended::RunFailed });
-        };
-        if let Some(shard) = shard {
-            let text = || format!("shard {shard} is done: {} cells in {}", names.len(), directory.display());
-            output.print(text, || json!({ "shard": shard.to_string(), "cells": names }))?;
-            return Ok(Ended::Done);
         }
-        let results = Results::write(&document, &cells, &directories, out)?;
-        renamed.tell();
-        output.print(|| results.to_string(), || results.json())?;
-        Ok(if results.failures().is_empty() { Ended::Done } else { Ended::RunFailed })
+        let has_failed = if let Some(shard) = shard {
+            let done = names.len() - refused.iter().count();
+            let mut text = format!("shard {shard} is done: {done} cells in {}", directory.display());
+            if !refused.is_empty() {
+                text += &format!("\n{refused}");
+            }
+            let json = || json!({ "shard": shard.to_string(), "cells": names, "refused": refused.json() });
+            output.print(|| text, json)?;
+            false
+        } else {
+            let results = Results::write(&document, &cells, &ends, out)?;
+            renamed.tell();
+            output.print(|| results.to_string(), || results.json())?;
+            !results.failures().is_empty()
+        };
+        Ok(if has_failed {
+            Ended::RunFailed
+        } else if refused.is_empty() {
+            Ended::Done
+        } else {
+            Ended::CheckFailed
+        })
     }
 
     fn topo(self, command: &Topo) -> Result<Ended, Error> {
@@ -420,7 +439,11 @@ fn list(what: Option<Listed>, registry: &Registry, output: Output) -> Result<End
         Some(Listed::Topologies) => vec![catalogue::topologies(registry)],
         Some(Listed::Workloads) => vec![catalogue::workloads()],
         Some(Listed::Keys) => vec![catalogue::keys()],
-        Some(Listed::Figures) => vec![catalogue::figures()?],
+        Some(Listed::Figures) => {
+            let figures = catalogue::figures()?;
+            output.print(|| catalogue::figures_text(&figures), || catalogue::figures_json(&figures))?;
+            return Ok(Ended::Done);
+        }
         Some(Listed::Statements) => {
             let rows = statements::listed()?;
             output.print(|| show::statements(&rows), || json!({ "statements": rows }))?;
@@ -445,28 +468,46 @@ fn directory(run: &Run) -> PathBuf {
     run.out.clone().unwrap_or_else(|| Path::new("out").join(name(&run.file)))
 }
 
+/// Prints the experiments with their defaults. If some of them cannot run, their errors are printed instead; if none can,
+/// the first error is returned.
 fn dry_run(documents: &[(String, Document)], output: Output, deny: bool) -> Result<Ended, Error> {
     let mut resolved = Vec::new();
+    let mut refused: Vec<(&String, Problem)> = Vec::new();
     let warned = Warned::new(output, deny);
     for (name, document) in documents {
-        let prepared = document.prepare()?;
-        warned.hear(&prepared.warnings)?;
-        resolved.push((name, prepared.experiment.resolved, prepared.estimate));
+        match document.prepare() {
+            Ok(prepared) => {
+                warned.hear(&prepared.warnings)?;
+                resolved.push((name, prepared.experiment.resolved, prepared.estimate));
+            }
+            Err(problem) => refused.push((name, problem)),
+        }
+    }
+    if resolved.is_empty()
+        && let Some((_, problem)) = refused.first()
+    {
+        return Err(problem.clone().into());
     }
     let text = || {
         let titled = |(name, table, memory): &(&String, toml::Table, Estimate)| match resolved.len() {
             1 => format!("# memory: {memory}\n{table}"),
             _ => format!("# {name}\n# memory: {memory}\n{table}"),
         };
-        resolved.iter().map(titled).collect::<Vec<_>>().join("\n")
+        let failed = |(name, problem): &(&String, Problem)| {
+            format!("# {name}\n# cannot run: {}\n", problem.in_one_line())
+        };
+        resolved.iter().map(titled).chain(refused.iter().map(failed)).collect::<Vec<_>>().join("\n")
     };
     output.print(text, || {
         let entry = |(name, table, memory): &(&String, toml::Table, Estimate)| {
             json!({ "run": name, "experiment": table, "memory": memory.json() })
         };
-        resolved.iter().map(entry).collect()
+        let failed = |(name, problem): &(&String, Problem)| {
+            json!({ "run": name, "error": Error::from(problem.clone()).json()["error"] })
+        };
+        resolved.iter().map(entry).chain(refused.iter().map(failed)).collect()
     })?;
-    Ok(Ended::Done)
+    Ok(if refused.is_empty() { Ended::Done } else { Ended::CheckFailed })
 }
 
 /// The directories that were renamed because they held files of the user. A message reports them once the progress bars

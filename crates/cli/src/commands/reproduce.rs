@@ -88,7 +88,7 @@ impl figure::Watch for FigureBars {
 
     fn ended(&self, run: usize) {
         if self.is_spread.load(Ordering::Relaxed) {
-            self.with(|bars| bars.end(run, false));
+            self.with(|bars| bars.end(run, "done", true));
         }
     }
 

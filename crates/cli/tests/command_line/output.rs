@@ -129,6 +129,56 @@ fn a_sweep_runs_each_cell_once() {
 }
 
 #[test]
+fn a_cell_that_cannot_run_is_told_and_the_others_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = "\n[[sweep]]\nname = \"routing\"\nkey = \"scheme.routing\"\nvalues = [\"ecmp\", \"conga\"]\n";
+    let grid = [&SMALL.replace("r2c2", "tcp-newreno"), sweep].concat();
+    fs::write(folder.path().join("grid.toml"), &grid).unwrap();
+    let swept = |options: &str| {
+        let output = raddle(folder.path(), &format!("sweep grid.toml --seeds 2 {options}"));
+        let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code(), text, told)
+    };
+    let (code, text, told) = swept("");
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("conga, seed 1: cannot run: grid.toml:19:19: `conga` needs"), "{told}");
+    assert!(
+        text.contains("2 of 4 cells cannot run:\n  conga, seed 1; conga, seed 2\n    grid.toml:19:19: "),
+        "{text}"
+    );
+    let folders = ["ecmp-seed-1", "ecmp-seed-2", "sweep_results"];
+    assert_eq!(names(&folder.path().join("out/grid")), folders);
+    let (code, text, _) = swept("--format json");
+    let results: Value = serde_json::from_str(&text).unwrap();
+    let refused = &results["refused"][1];
+    assert_eq!(
+        (code, &refused["labels"]["seed"], results["groups"].as_array().unwrap().len()),
+        (Some(1), &"seed 2".into(), 1)
+    );
+    assert_eq!((&refused["error"]["line"], &refused["error"]["file"]), (&19.into(), &"grid.toml".into()));
+    // A shard reports its own cells.
+    let (code, text, _) = swept("--shard 2/2 --quiet");
+    assert!(
+        code == Some(1) && text.contains("1 cells in") && text.contains("1 of 2 cells cannot run"),
+        "{text}"
+    );
+    let (code, text, _) = swept("--dry-run");
+    assert!(code == Some(1) && text.contains("# conga, seed 2\n# cannot run: grid.toml:19:19: "), "{text}");
+    let (code, text, _) = swept("--fail-fast --out fast");
+    assert!(code == Some(1) && text.starts_with("1 of 4 cells cannot run:"), "{text}");
+    assert!(!folder.path().join("fast").exists());
+    // An error of the file, or of all cells, is an error of the command.
+    let wrong = grid.replace("flows = 300", "flows = 300\nflos = 3");
+    fs::write(folder.path().join("grid.toml"), wrong).unwrap();
+    let (code, _, told) = swept("--out wrong");
+    assert!(code == Some(2) && told.contains("unknown key `flos`"), "{told}");
+    fs::write(folder.path().join("grid.toml"), grid.replace("\"ecmp\", ", "")).unwrap();
+    let (code, _, told) = swept("--out none");
+    assert!(code == Some(2) && told.contains("`conga` needs"), "{told}");
+    assert_eq!(names(folder.path()), ["grid.toml", "out"]);
+}
+
+#[test]
 fn every_template_runs_as_it_is_and_changes_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let listed = json(&raddle(folder.path(), "init --format json"));
@@ -384,6 +434,20 @@ fn every_name_that_is_listed_is_explained() {
     let unknown = raddle(folder.path(), "explain vbl");
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `vlb`?"));
+}
+
+#[test]
+fn a_plot_that_cannot_be_drawn_is_refused_before_the_runs() {
+    let folder = folder();
+    let plot = "\n[[plot]]\nkind = \"cdf\"\nof = \"fct\"\nby = \"nothing\"\n";
+    fs::write(folder.path().join("swept.toml"), [SMALL, SWEEP, plot].concat()).unwrap();
+    for command in ["sweep swept.toml", "sweep swept.toml --shard 1/2", "sweep swept.toml --dry-run"] {
+        let refused = raddle(folder.path(), command);
+        assert_eq!(refused.status.code(), Some(2), "{command}");
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(told.contains("there is no sweep called `nothing`"), "{command}: {told}");
+        assert!(!folder.path().join("out").exists(), "{command}");
+    }
 }
 
 /// Runs the command with a stdout that the reader has closed, and with the given stderr.

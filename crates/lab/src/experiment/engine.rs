@@ -45,7 +45,7 @@ pub struct Engine {
     /// True if nodes use cut-through forwarding: a node forwards a packet before its last bit has arrived.
     pub cut_through: bool,
     /// Number of bytes of a packet that must have arrived before a node forwards the packet; `None` for the length of
-    /// the transport's headers.
+    /// the transport's headers, or for 64 B if headers are part of the payload.
     pub header: Option<Bytes>,
     /// Simulated time at which the run stops even if flows are unfinished.
     pub time_limit: Option<Time>,
@@ -60,7 +60,8 @@ pub struct Engine {
     pub dilation: Option<u32>,
     /// Number of polling threads of a live run; `None` for 1. Each polling thread needs its own core.
     pub polling_threads: Option<u32>,
-    /// The libfabric provider that carries packets of a live run between machines; `None` for TCP.
+    /// The libfabric provider that carries packets of a live run between processes that connect at a TCP address;
+    /// `None` for TCP.
     pub provider: Option<Provider>,
     /// Simulated time between two searches for links that wait for each other in a cycle; `None` for the default.
     pub watchdog: Option<Duration>,
@@ -77,7 +78,8 @@ keys! {
         /// If true, a node forwards a packet as soon as its header has arrived.
         CUT_THROUGH: bool = Key::new("cut_through").or("false");
         /// Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the
-        /// length of the transport's headers. Only with `cut_through = true`.
+        /// length of the transport's headers, or 64 B if headers are part of the payload. Only with
+        /// `cut_through = true`.
         HEADER: Bytes = Key::new("header").example("\"64 B\"").such("from 1 B to 4 GiB", |header: &Bytes| {
             *header > Bytes(0) && u32::try_from(header.0).is_ok()
         });
@@ -100,7 +102,7 @@ keys! {
             .computed("1")
             .above_zero()
             .example("2");
-        /// Provider of libfabric that carries packets between machines.
+        /// Provider of libfabric that carries packets between processes that connect at a TCP address.
         PROVIDER: Provider = Key::new("provider").computed("`tcp`");
         /// Simulated time between two searches for links that wait for each other in a cycle. Only with `flow_control`.
         WATCHDOG: Duration = Key::new("watchdog").above_zero().example("\"10 ms\"");
@@ -195,7 +197,7 @@ impl Engine {
 pub struct Record {
     /// True to keep a row for each directed link.
     pub links: bool,
-    /// True to keep a histogram of the queue of each port (packet engine).
+    /// True to keep a histogram of the queue length at each port (packet engine).
     pub queues: bool,
     /// Length of the intervals in which the bytes on uplinks are counted. The imbalance of switches is computed from
     /// these counts.
@@ -240,7 +242,7 @@ keys! {
     pub(crate) RECORD = "record" {
         /// A row for each directed link.
         LINKS: bool = Key::new("links").or("true");
-        /// For each port, a histogram of the queue length that a packet finds when it joins the queue.
+        /// For each port, a histogram of the queue length when a packet joins the queue, this packet included.
         QUEUES: bool = Key::new("queues").or("false");
         /// Length of the intervals in which the bytes on uplinks are counted, for the imbalance of switches.
         IMBALANCE: Duration = Key::new("imbalance").above_zero().example("\"1 ms\"");

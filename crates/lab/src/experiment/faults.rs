@@ -73,7 +73,7 @@ keys! {
         RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ tier = \"core\", links = 4 }");
         /// Time of the repair, since the start of the run. If left out, there is no repair.
         REPAIR: Duration = Key::new("repair").example("\"2 ms\"");
-        /// Time that topology discovery takes to inform every node of a failure.
+        /// Time that topology discovery takes to inform every node of a failure or a repair.
         DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
     }
 
@@ -85,7 +85,7 @@ keys! {
         NODE_FAILURES: Frequency = Key::new("node_failures").or("\"0 / s\"").example("\"1.2 / year\"");
         /// Mean time of a repair.
         MEAN_REPAIR: Duration = Key::new("repair").required().above_zero();
-        /// Time that topology discovery takes to inform every node of a failure.
+        /// Time that topology discovery takes to inform every node of a failure or a repair.
         FAULTS_DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
         /// Time after which no failures happen.
         UNTIL: Duration = Key::new("until").required().example("\"10 ms\"");
@@ -122,7 +122,7 @@ pub struct Failure {
     pub broken: Broken,
     /// Time of the repair; `None` if there is no repair.
     pub repair: Option<Time>,
-    /// Time that topology discovery takes to inform every node of a failure.
+    /// Time that topology discovery takes to inform every node of a failure or a repair.
     pub discovery: Duration,
     /// The position in the experiment's text at which the failed links are named.
     pub place: At,
@@ -201,7 +201,7 @@ pub struct Faults {
     pub node_failures: Frequency,
     /// Mean time of a repair.
     pub repair: Duration,
-    /// Time that topology discovery takes to inform every node of a failure.
+    /// Time that topology discovery takes to inform every node of a failure or a repair.
     pub discovery: Duration,
     /// Time after which no failures happen.
     pub until: Time,

@@ -2,7 +2,7 @@
 
 use super::keys::{Key, Name};
 use super::problem::{Cause, Problem};
-use super::section::Section;
+use super::section::{Section, out_of_range};
 use crate::{digest, input};
 use std::cell::RefCell;
 use std::fs::File;
@@ -64,6 +64,13 @@ pub(super) fn file_format<T: Copy>(
     formats: &[(&'static str, &str, T)],
 ) -> Result<T, Problem> {
     let ending = formats.iter().find(|(_, ending, _)| file.ends_with(ending)).map(|&(name, ..)| name);
+    if ending.is_none() && !section.has(key) {
+        let endings: Vec<_> =
+            formats.iter().map(|(name, ending, _)| format!("format = \"{name}\" ({ending})")).collect();
+        let what = format!("the name `{file}` does not tell the format of the file");
+        let hint = format!("give one of the formats that Raddle reads: {}", endings.join(", "));
+        return Err(out_of_range(section.at(), what, hint));
+    }
     let choices: Vec<_> = formats.iter().map(|&(name, _, format)| (name, format)).collect();
     section.choose_or(key, &choices, ending)
 }

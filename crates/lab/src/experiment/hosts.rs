@@ -18,7 +18,8 @@ pub struct Namespaces {
     pub queue: u32,
 }
 
-/// The range of retransmission timeouts in the kernel's TCP (`net/tcp.h`).
+/// The range of values of `rto_min`. The upper end is the largest retransmission timeout of the kernel's TCP
+/// (`net/tcp.h`).
 const RTO_MINS: RangeInclusive<Duration> = Duration::from_ms(1)..=Duration::from_ms(120_000);
 
 keys! {

@@ -1,5 +1,5 @@
 //! Hints for words of other simulators, with Raddle's word for the same or a similar thing: `link_rate` for
-//! `bandwidth`, or `dcqcn` for `hpcc`. Hints for misspelt words come from [`nearest`](super::nearest).
+//! `bandwidth`, or `dcqcn` for `hpcc`. Hints for misspelled words come from [`nearest`](super::nearest).
 
 use super::keys;
 use raddle_schemes::registry::Registry;
@@ -56,7 +56,8 @@ const MEANINGS: &[(&[&str], &[&str])] = &[
     (&["tree"], &["k_ary_n_tree", "fat_tree"]),
     // Transports.
     (&["hpcc", "timely", "swift", "powertcp", "rocc", "roce", "rocev2", "rdma"], &["dcqcn", "dctcp"]),
-    (&["pfabric", "homa", "ndp", "phost", "fastpass", "expresspass", "aeolus"], &["pdq", "omniscient"]),
+    (&["pfabric", "homa", "phost", "fastpass", "pias"], &["pdq", "omniscient"]),
+    (&["ndp", "eqds", "expresspass", "aeolus", "dcpim", "uec", "uet"], &["dctcp", "dcqcn"]),
     (&["bbr", "vegas", "westwood", "bic", "htcp"], &["tcp-cubic", "tcp-newreno"]),
     (&["mptcp", "xmp"], &["dctcp", "tcp-newreno"]),
     (&["qcn", "ethernet"], &["cee"]),

@@ -1,8 +1,8 @@
 //! The experiment: one TOML file. The reader keeps the position of every value in the text, and checks the whole file
 //! before anything runs.
 //!
-//! [`Document`] is the text as a tree, after overrides and sweeps are applied. [`Experiment`] is the typed form that
-//! runs. [`Problem`] is an error in the text, with its position.
+//! [`Document`] is the text as a tree, to which overrides and sweeps can be applied. [`Experiment`] is the typed form
+//! that runs. [`Problem`] is an error in the text, with its position.
 
 mod aliases;
 mod engine;
@@ -27,12 +27,12 @@ pub use faults::{Broken, Errors, Failure, Faults, RandomLinks, Tier};
 pub(crate) use file::Files;
 pub use frequency::Frequency;
 pub use hosts::Namespaces;
-pub(crate) use problem::nearest;
 pub use problem::{Cause, Problem};
+pub(crate) use problem::{meant, nearest};
 pub use scheme::{QueueLimits, Scheme};
 pub use section::{Fraction, Read, Section};
 pub(crate) use section::{list, out_of_range};
-pub use sweep::Cell;
+pub use sweep::{Cell, read_all};
 pub(crate) use topology::TOPOLOGY;
 pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};
 pub use value::{At, Entry, Item, Source, Table, Value};
@@ -173,6 +173,15 @@ impl Document {
         let (topology, _) = TopologySpec::read(section, &Files::new(&self.folder), &self.registry)?;
         let (engine, _) = read_engine(&mut root)?;
         topology.build(engine.seed)
+    }
+
+    /// Reads only `[engine]`, for the seed.
+    ///
+    /// # Errors
+    /// If `[engine]` is wrong.
+    pub(crate) fn seed(&self) -> Result<u64, Problem> {
+        let (document, _) = self.without_aliases();
+        Ok(read_engine(&mut Section::new(&document.root, &ROOT))?.0.seed)
     }
 
     /// Reads and checks the whole experiment.

@@ -50,7 +50,7 @@ pub enum Cause {
     UnknownKey {
         /// The key.
         key: String,
-        /// The table, as `[path]`.
+        /// The table, as `[path]`, or `the experiment` for the whole file.
         section: String,
         /// The keys that the table has.
         known: Vec<String>,
@@ -60,7 +60,7 @@ pub enum Cause {
     MissingKey {
         /// The key.
         key: String,
-        /// The table, as `[path]`.
+        /// The table, as `[path]`, or `the experiment` for the whole file.
         section: String,
         /// A line that sets the key.
         example: String,
@@ -76,10 +76,10 @@ pub enum Cause {
     /// A value of the wrong type.
     #[error("expected {expected}, found {found}")]
     WrongType {
-        /// The expected type, with an example.
+        /// The expected type, in words.
         expected: &'static str,
-        /// The type that was found.
-        found: &'static str,
+        /// The number that was found, or the type of another value.
+        found: String,
     },
     /// A quantity, such as a rate or a time, that cannot be read.
     #[error(transparent)]
@@ -176,22 +176,22 @@ impl Cause {
             Self::Unreadable { .. } => {
                 Some("paths in an experiment are relative to the experiment's file".to_owned())
             }
+            Self::WrongType { expected: "an integer", found } if found.parse::<f64>().is_ok() => {
+                Some("write a whole number, without a point or an exponent".to_owned())
+            }
             Self::BadFile { .. } | Self::Syntax(_) | Self::WrongType { .. } => None,
         }
     }
 }
 
-/// A hint with the known names that the user may have meant by `name`: names with a similar spelling, or else names
-/// with a similar meaning.
-fn meant(name: &str, known: &[String]) -> Option<String> {
+/// A hint with the known names that the user may have meant by `name`: names with a similar meaning, or else a name
+/// with a similar spelling. Meaning comes first: `ndp` is a transport of other simulators and no misspelt `udp`.
+pub(crate) fn meant(name: &str, known: &[String]) -> Option<String> {
     let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
-        return Some(format!("did you mean `{near}`?"));
-    }
     match &meanings::of(name, known)[..] {
-        [] => None,
+        [] => nearest(name, known.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?")),
         [only] => Some(format!("did you mean `{only}`?")),
-        several => Some(format!("the nearest in meaning: {}", quoted(several))),
+        several => Some(format!("Raddle has no `{name}`; the nearest in meaning: {}", quoted(several))),
     }
 }
 
@@ -243,11 +243,27 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Problem {
+    /// True if each value is allowed by itself, and several do not fit together. In a sweep, the values of other cells
+    /// can fit.
+    #[must_use]
+    pub fn is_misfit(&self) -> bool {
+        matches!(*self.cause, Cause::Contradiction { .. })
+    }
+
     /// A problem with `cause` at the position `at`.
     #[must_use]
     pub fn at(at: &At, cause: Cause) -> Self {
         let text = miette::NamedSource::new(&at.source.name, at.source.text.clone());
         Self { cause: Box::new(cause), at: at.clone(), text }
+    }
+
+    /// The problem as one line: its position, its cause and the advice.
+    #[must_use]
+    pub fn in_one_line(&self) -> String {
+        let name = &self.at.source.name;
+        let place = self.at.position().map(|(line, column)| format!("{name}:{line}:{column}: "));
+        let hint = self.help().map(|hint| format!(" ({hint})"));
+        format!("{}{self}{}", place.unwrap_or_default(), hint.unwrap_or_default())
     }
 
     /// The problem that a file cannot be read. The message shows no line of the file.

@@ -2,7 +2,7 @@
 //! parameters.
 
 use super::keys::{Choices, Key, Kinded, Name, keys};
-use super::problem::Problem;
+use super::problem::{Cause, Problem};
 use super::section::{Fraction, Section, out_of_range};
 use super::value::Table;
 use super::{Read, table_in};
@@ -15,7 +15,8 @@ use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline
 use raddle_topology::Topology;
 
 /// The limits of the queue of an egress port. They count the packet in service, except at ports with an agent
-/// (congestion points, D3, RCP). A port has no limit if its host waits for the departure of each packet (CEE).
+/// (congestion points, D3, PDQ, RCP). A port has no limit if its host waits for the departure of each packet (CEE,
+/// DCQCN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Maximum number of bytes in the queue; `None` for no limit.
@@ -105,7 +106,7 @@ keys! {
         PROFILE: Name = Key::new("profile").or("\"none\"").registered("profile", |registry| {
             and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
         });
-        /// The egress queues of switches. If left out, ports have unbounded FIFOs, or `strict` queues with
+        /// The egress queues of all ports. If left out, ports have unbounded FIFOs, or `strict` queues with
         /// `flow_control`.
         QUEUE: Kinded = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
     }
@@ -142,6 +143,18 @@ fn info<'a>(parts: impl Iterator<Item = &'a Info>) -> Choices {
     parts.map(|info| (info.name.to_owned(), info.summary)).collect()
 }
 
+/// If the unknown routing is one that other transports have, the problem that this transport does not have it.
+fn of_another_transport(problem: Problem, transport: &Transport, registry: &Registry) -> Problem {
+    let Cause::UnknownName { name, known, .. } = &*problem.cause else { return problem };
+    let is_own = registry.own_routings().any(|(own, _)| own == *name);
+    if !is_own && registry.routing(name).is_none() {
+        return problem;
+    }
+    let what = format!("the transport `{}` does not have the routing `{name}`", transport.info.name);
+    let hint = format!("one of: {}", known.join(", "));
+    Problem::at(&problem.at, Cause::Contradiction { what, hint })
+}
+
 fn and_none(mut parts: Choices) -> Choices {
     parts.insert(0, ("none".to_owned(), "none"));
     parts
@@ -158,7 +171,9 @@ impl Scheme {
         let names = registry.routings_of(&transport);
         let routings: Vec<_> = names.iter().map(|&name| (name, name)).collect();
         let default = registry.default_routing(&transport);
-        let routing = section.choose_or(&ROUTING, &routings, default)?.to_owned();
+        let routing = section.choose_or(&ROUTING, &routings, default);
+        let routing =
+            routing.map_err(|problem| of_another_transport(problem, &transport, registry))?.to_owned();
         let flow_controls = registry.flow_controls().iter().map(|part| (part.info.name, Some(*part)));
         let flow_control = section.choose(&FLOW_CONTROL, &or_none(flow_controls))?;
         let points = registry.congestion_points().iter().map(|part| (part.info.name, Some(*part)));

@@ -55,7 +55,11 @@ pub(crate) use described;
 
 /// The problem that `item` has the wrong type.
 pub(crate) fn wrong_type(item: &Item, expected: &'static str) -> Problem {
-    Problem::at(&item.at, Cause::WrongType { expected, found: item.value.kind() })
+    let found = match item.value {
+        Value::Float(_) => item.at.text(),
+        _ => item.value.kind(),
+    };
+    Problem::at(&item.at, Cause::WrongType { expected, found: found.to_owned() })
 }
 
 fn read_quantity<Q: Quantity>(item: &Item) -> Result<Q, Problem> {

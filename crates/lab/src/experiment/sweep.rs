@@ -81,6 +81,23 @@ impl Document {
     }
 }
 
+/// Reads the experiment of each cell.
+///
+/// # Errors
+/// The first error in the file itself. If there is none, but no cell has settings that fit together, the problem of the
+/// first cell. A misfit of some of the cells is no error: [`Document::prepare`] of these cells gives it.
+pub fn read_all(cells: &[Cell]) -> Result<(), Problem> {
+    let mut misfits = Vec::new();
+    for cell in cells {
+        match cell.document.experiment() {
+            Err(problem) if problem.is_misfit() => misfits.push(problem),
+            read => drop(read?),
+        }
+    }
+    let is_any = misfits.len() < cells.len();
+    misfits.into_iter().next().filter(|_| !is_any).map_or(Ok(()), Err)
+}
+
 impl Document {
     /// Returns an error if the file has sweeps, for commands that run a single experiment. If overrides set every swept
     /// key, the file counts as a single experiment. `command` and `file` are words of the command line `raddle run
@@ -143,6 +160,11 @@ impl Axis {
         for value in list(values)? {
             let point = match &key {
                 Some(key) => Point { label: label_of(value), set: vec![(key.clone(), value.clone())] },
+                None if !matches!(value.value, Value::Table(_)) => {
+                    let what = "a value without `label` and `set` needs the `key` of its sweep";
+                    let hint = "give the key that takes the values, for example: key = \"scheme.routing\"";
+                    return Err(out_of_range(&value.at, what, hint));
+                }
                 None => Point::read(value)?,
             };
             if points.iter().any(|other| other.label == point.label) {

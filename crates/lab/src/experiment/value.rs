@@ -92,7 +92,7 @@ pub enum Value {
     String(String),
     /// A whole number.
     Integer(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
     /// True or false.
     Boolean(bool),
@@ -117,7 +117,7 @@ impl Value {
     }
 }
 
-/// One key of a table.
+/// One key of a table, and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The key.
@@ -170,7 +170,7 @@ impl Table {
     /// have.
     pub fn set(&mut self, path: &str, key_at: &At, item: Item) -> Result<(), Problem> {
         let not_a_table = |at: &At, found: &Value| {
-            Problem::at(at, Cause::WrongType { expected: "a table", found: found.kind() })
+            Problem::at(at, Cause::WrongType { expected: "a table", found: found.kind().to_owned() })
         };
         let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         let position = self.entries.iter().position(|entry| entry.key == head).unwrap_or_else(|| {
@@ -215,7 +215,7 @@ impl Table {
     /// Applies one override of the form `key=value`. The value is TOML; a value that is not valid TOML is a string.
     ///
     /// # Errors
-    /// If there is no `=`, or [`Self::set`] refuses the key.
+    /// If there is no `=`, if the value is a date or a number that is too large, or if [`Self::set`] refuses the key.
     pub fn set_from(&mut self, assignment: &str) -> Result<(), Problem> {
         let source = Arc::new(Source { name: OVERRIDE.to_owned(), text: assignment.to_owned() });
         let whole = At { source, span: 0..assignment.len() };

@@ -46,7 +46,7 @@ use draw::{Chart, LOOK};
 use plot::Plot;
 use runs::{Data, Run};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Title and claims of a figure.
 #[derive(Debug, Clone)]
@@ -139,15 +139,14 @@ fn draw_pictures(charts: &[Chart], look: Look, folder: &Path) -> Result<(), Erro
     PICTURES.iter().try_for_each(|name| draw::draw(charts, look, &folder.join(name)))
 }
 
-/// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. The cells of the sweep have
-/// run in `directories`. Nothing is drawn if the document has no plots. Returns the names of the files.
+/// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. `cells` have run, each in its
+/// directory. Nothing is drawn if the document has no plots. Returns the names of the files.
 ///
 /// # Errors
 /// If a plot is wrong, or a file cannot be read or written.
 pub(crate) fn draw_plots(
     document: &Document,
-    cells: &[Cell],
-    directories: &[PathBuf],
+    cells: &[(&Cell, &Path)],
     folder: &Path,
 ) -> Result<&'static [&'static str], Error> {
     let plots = read_plots(document)?;
@@ -157,16 +156,34 @@ pub(crate) fn draw_plots(
     let (mut warm_up, mut look) = (0.0, Look::default());
     if let Some(figure) = table_in(&document.root, &["figure"]) {
         let mut figure = Section::new(figure, &FIGURE);
-        Fraction(warm_up) = figure.read(&WARM_UP)?;
+        warm_up = warm_up_of_plots(&mut figure)?;
         look = Look::read(&mut figure)?;
     }
-    let run = |(cell, directory): (&Cell, &PathBuf)| -> Result<Run, Error> {
+    let run = |&(cell, directory): &(&Cell, &Path)| -> Result<Run, Error> {
         Ok(Run { labels: cell.labels.clone(), data: Data::Records(Records::read(directory, warm_up)?) })
     };
-    let runs = cells.iter().zip(directories).map(run).collect::<Result<Vec<_>, _>>()?;
+    let runs = cells.iter().map(run).collect::<Result<Vec<_>, _>>()?;
     let charts: Vec<_> = plots.iter().map(|plot| plot.chart(&runs)).collect();
     draw_pictures(&charts, look, folder)?;
     Ok(&PICTURES)
+}
+
+/// The share of arrivals that the plots of a sweep leave out. A `[figure]` that gives only the look of pictures, as
+/// `--style` does, leaves out none: a style must not change the numbers.
+fn warm_up_of_plots(figure: &mut Section<'_>) -> Result<f64, Problem> {
+    if !figure.has(&TITLE) && !figure.has(&WARM_UP) {
+        return Ok(0.0);
+    }
+    let Fraction(warm_up) = figure.read(&WARM_UP)?;
+    Ok(warm_up)
+}
+
+/// Checks that the plots of a document can be drawn from the runs of its sweeps.
+///
+/// # Errors
+/// If a plot is malformed, or its curves belong to no sweep.
+pub fn check_plots(document: &Document) -> Result<(), Problem> {
+    read_plots(document).map(drop)
 }
 
 /// The plots of a document.
@@ -223,5 +240,24 @@ impl Figure {
     fn is_of_finished_flows(&self) -> bool {
         self.plots.iter().any(Plot::is_of_finished_flows)
             || self.claims.iter().any(Claim::is_of_finished_flows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "the numbers are those of the text")]
+    fn the_style_of_a_picture_leaves_out_no_flow() {
+        let warm_up = |keys: &str| {
+            let text = format!("[figure]\n{keys}\n");
+            let document = Document::parse("figure.toml", text, PathBuf::new()).expect("TOML");
+            let figure = table_in(&document.root, &["figure"]).expect("a table");
+            warm_up_of_plots(&mut Section::new(figure, &FIGURE)).expect("a share")
+        };
+        let shares = ["style = \"paper\"", "title = \"FCT\"", "warm_up = 0.5"].map(warm_up);
+        assert_eq!(shares, [0.0, 0.05, 0.5]);
     }
 }

@@ -2,7 +2,7 @@
 //! user's own files.
 
 use crate::Error;
-use crate::experiment::Problem;
+use crate::experiment::{Problem, nearest};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,12 @@ fn selected(selector: &str) -> Result<Vec<File>, Error> {
         files().filter(|file| selector == file.name() || selector == file.paper).collect();
     if chosen.is_empty() {
         let what = format!("unknown figure or paper `{selector}`");
-        return Err(Error::Usage { what, hint: format!("one of: {}", names().join(", ")) });
+        let names = names();
+        let hint = match nearest(selector, names.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`? `raddle list figures` prints all names"),
+            None => "`raddle list figures` prints all names".to_owned(),
+        };
+        return Err(Error::Usage { what, hint });
     }
     Ok(chosen)
 }

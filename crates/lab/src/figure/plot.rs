@@ -83,7 +83,7 @@ keys! {
         STATS: Vec<String> = Key::new("stats").example("[\"p50\", \"p99\"]");
         /// Label of the x axis. If left out, the label depends on the kind of plot.
         X_LABEL: String = Key::new("x_label").example("\"load\"");
-        /// Label of the y axis. If left out, the label depends on the kind of plot.
+        /// Label of the y axis. If left out, the label names the quantity and the statistic.
         Y_LABEL: String = Key::new("y_label").example("\"FCT (us)\"");
         /// If true, the x axis is logarithmic.
         LOG_X: bool = Key::new("log_x").computed("true of kind `by_size`, otherwise false").example("true");
@@ -106,7 +106,7 @@ key! {
     /// Label of a curve. All curves are divided by this curve.
     RELATIVE_TO: String = Key::new("relative_to").example("\"ECMP\"");
     /// Meaning of the error bars over seeds.
-    ERROR_BARS: Errors = Key::new("errors").or("\"range\"");
+    ERROR_BARS: Errors = Key::new("errors").or("\"interval\"");
     /// Sets of flows or links. Each set has its own curve.
     EACH: Tables = Key::new("each").table(&PLOT_EACH).example("[{ label = \"Path 1\", where = \"link = 16->14\" }]");
 }
@@ -259,7 +259,7 @@ impl Plot {
                 };
                 let whole = if self.measure.is_of_flows() { "flows" } else { "samples" };
                 let prefix = if is_tail { "CCDF: " } else { "" };
-                let labels = (self.measure.label(), format!("{prefix}share of {whole}"));
+                let labels = (self.label(), format!("{prefix}share of {whole}"));
                 self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::BySize => {
@@ -271,12 +271,12 @@ impl Plot {
                     };
                     Series { label: curve.label, points: bins.iter().filter_map(point).collect() }
                 };
-                let labels = ("size of the flow (bytes)".to_owned(), self.measure.label());
+                let labels = ("size of the flow (bytes)".to_owned(), self.label());
                 self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::Series { .. } => {
                 let series = |curve: Curve| Series { points: over_time(&curve, runs), label: curve.label };
-                let labels = ("time (ms)".to_owned(), self.measure.label());
+                let labels = ("time (ms)".to_owned(), self.label());
                 self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
             }
             Kind::Along { sweep, relative_to, mark, errors } => {
@@ -347,16 +347,21 @@ impl Plot {
         let shown = |curve: &&Curve| mark == Mark::Curves || !is_base(curve);
         let series = curves.iter().filter(shown).map(series).collect();
         let ticks = numbers.is_none().then(|| stops.clone());
-        let y_label = match relative_to {
-            Some(label) => format!("{}, relative to {label}", self.measure.what()),
-            None => self.measure.label(),
-        };
-        self.plane(runs, (sweep.to_owned(), y_label), ticks, mark, series)
+        self.plane(runs, (sweep.to_owned(), self.label()), ticks, mark, series)
+    }
+
+    /// The quantity that the plot shows, with its unit, and with the statistic if the plot shows one.
+    fn label(&self) -> String {
+        match &self.kind {
+            Kind::Cdf | Kind::Ccdf | Kind::Series { .. } => self.measure.label_of_values(),
+            Kind::Along { relative_to, .. } => self.measure.label(&self.stats, relative_to.as_deref()),
+            Kind::BySize | Kind::Cells { .. } => self.measure.label(&self.stats, None),
+        }
     }
 
     /// The title of the plot; the label of the measure's axis if the plot has no title.
     fn title(&self) -> String {
-        self.title.clone().unwrap_or_else(|| self.measure.label())
+        self.title.clone().unwrap_or_else(|| self.label())
     }
 
     /// The line below the title: the number of seeds that the plot combines, and the meaning of its error bars. `None`
@@ -457,11 +462,21 @@ mod tests {
     fn a_plot_names_the_number_of_seeds_and_its_intervals() {
         let note = |keys: &str| plane(keys).note.unwrap();
         let range = "mean of n = 2 seeds; error bars: smallest to largest seed";
-        assert_eq!(note("kind = \"bars\""), range);
+        assert_eq!(note("kind = \"bars\"\nerrors = \"range\""), range);
         let interval = "mean of n = 2 seeds; error bars: 95% interval of the mean";
         assert_eq!(note("kind = \"along\"\nerrors = \"interval\""), interval);
         let single = "kind = \"along\"\nat = { seed = \"1\" }";
         assert_eq!(plane(single).note, None);
+    }
+
+    #[test]
+    fn error_bars_are_intervals_unless_the_plot_says_otherwise() {
+        assert!(plane("kind = \"along\"").note.is_some_and(|note| note.contains("95% interval of the mean")));
+        let of_a = |keys: &str| plane(keys).series[0].points[0].error.expect("two seeds");
+        // Student's t for one degree of freedom is 12.706; the standard error of 2 and 4 is 1.
+        let (least, most) = of_a("kind = \"bars\"");
+        assert!((least + 9.706).abs() < 1e-3 && (most - 15.706).abs() < 1e-3, "{least} to {most}");
+        assert_eq!(of_a("kind = \"bars\"\nerrors = \"range\""), (2.0, 4.0));
     }
 
     #[test]

@@ -156,14 +156,19 @@ fn entries<'a>(item: Option<&'a Item>, expected: &'static str) -> Result<&'a [En
     match item.map(|item| (item, &item.value)) {
         None => Ok(&[]),
         Some((_, Value::Table(table))) => Ok(&table.entries),
-        Some((item, other)) => Err(Problem::at(&item.at, Cause::WrongType { expected, found: other.kind() })),
+        Some((item, other)) => {
+            Err(Problem::at(&item.at, Cause::WrongType { expected, found: other.kind().to_owned() }))
+        }
     }
 }
 
 fn label(item: &Item) -> Result<String, Problem> {
     match &item.value {
         Value::String(label) => Ok(label.clone()),
-        other => Err(Problem::at(&item.at, Cause::WrongType { expected: "a label", found: other.kind() })),
+        other => Err(Problem::at(
+            &item.at,
+            Cause::WrongType { expected: "a label", found: other.kind().to_owned() },
+        )),
     }
 }
 

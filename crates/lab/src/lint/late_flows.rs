@@ -1,4 +1,4 @@
-//! Warns of flows that start after the end of the run. They count as unfinished, although the scheme had
+//! Warns of flows that start at the time limit or later. They count as unfinished, although the scheme had
 //! no chance to deliver them.
 
 use super::{Finding, Subject};

@@ -17,8 +17,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     if !is_random || subject.prepared.flows.len() < LEAST_FLOWS {
         return Vec::new();
     }
-    // If hosts have several links, neither the hosts' links nor a level of switches is the bottleneck. The load of all
-    // links is checked instead.
+    // If hosts have several links, the bottleneck may be neither the hosts' links nor a level of switches. The load of
+    // all links is checked instead.
     let topology = &subject.prepared.topology;
     let facts = subject.prepared.facts();
     let has_one_link = topology.hosts().all(|host| topology.links_from(host).nth(1).is_none());

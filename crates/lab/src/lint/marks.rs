@@ -1,5 +1,4 @@
-//! Warns of transports that react to ECN marks if no port marks packets. DCTCP then behaves like TCP NewReno. (DCQCN
-//! without `red` is an error.)
+//! Warns of DCTCP if no port marks packets: it then behaves like TCP NewReno. (DCQCN without `red` is an error.)
 
 use super::{Finding, Subject};
 use raddle_core::Bytes;

@@ -1,9 +1,10 @@
 //! Warnings about experiments that can run, but whose results are probably not what their authors want. Each lint is a
 //! file with its rule and its reason, and a line in `LINTS`.
 //!
-//! A warning names the key, its value, the number with which it is compared, and a value that would be right. A warning
-//! does not affect the run, unless warnings are denied.
+//! A warning names the key, and usually its value, the number with which it is compared, and a value that would be
+//! right. A warning does not affect the run, unless warnings are denied.
 
+mod idle;
 mod late_flows;
 mod load;
 mod marks;
@@ -26,7 +27,8 @@ use std::fmt;
 /// The name of a lint, and its rule.
 type Lint = (&'static str, fn(&Subject<'_>) -> Vec<Finding>);
 
-const LINTS: [Lint; 10] = [
+const LINTS: [Lint; 11] = [
+    ("idle", idle::find),
     ("late-flows", late_flows::find),
     ("load", load::find),
     ("marks", marks::find),

@@ -1,5 +1,6 @@
-//! Warns of RTOs that are shorter than a round trip, so that every packet is sent twice. Also warns of a data center's
-//! minimum RTO on a network with wide-area round trips, for which RFC 6298 requires at least 1 s.
+//! Warns of RTOs that are shorter than a round trip, so that packets are retransmitted before their acknowledgements
+//! can arrive. Also warns of a data center's minimum RTO on a network with wide-area round trips, for which RFC 6298
+//! requires at least 1 s.
 
 use super::{Finding, Subject, duration};
 use raddle_core::Duration;

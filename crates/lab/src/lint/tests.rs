@@ -96,6 +96,17 @@ fn flows_that_start_after_the_end() {
 }
 
 #[test]
+fn queues_that_are_sampled_long_before_the_first_flow() {
+    let at = |start: &str| {
+        format!(r#"workload = {{ list = [{{ src = 0, dst = 4, size = "1 MB", start = "{start}" }}] }}"#)
+    };
+    let each = r#"record = { queue_lengths = "1 us" }"#;
+    draws(&[&at("1 ms"), each], "idle", "record.queue_lengths");
+    is_silent(&[&at("999 us"), each]);
+    is_silent(&[&at("1 ms")]);
+}
+
+#[test]
 fn loads_above_one() {
     draws(&["workload.arrivals.load = 1.01"], "load", "workload.arrivals");
     is_silent(&["workload.arrivals.load = 0.99"]);

@@ -1,5 +1,6 @@
-//! Warns of thresholds that do not fit rates and delays: values for slow links that are used on fast links, marks that
-//! begin only after pauses or drops, and DCTCP marks too low to keep a link busy. (PFC without headroom is an error.)
+//! Warns of thresholds that do not fit rates and delays. Such thresholds are values for slow links on fast links, and
+//! DCTCP marks too low to keep a link busy. Others let pauses or drops begin before marks have their full effect. (PFC
+//! without headroom is an error.)
 
 use super::marks::threshold;
 use super::{Finding, Subject, bytes};
@@ -71,7 +72,7 @@ fn profile_of_other_links(subject: &Subject<'_>) -> Option<Finding> {
     })
 }
 
-/// Finds congestion points that mark only after links have been paused.
+/// Finds congestion points that do not yet mark all packets at the backlog at which pauses begin.
 fn marks_after_pauses(
     points: Option<(&str, &Settings)>,
     control: Option<(&str, &Settings)>,

@@ -1,5 +1,6 @@
 //! Warns of a table of parameters, such as `[scheme.pdq]`, if the experiment does not choose this scheme: the table
-//! then has no effect. There is no warning if another run of the sweep chooses the scheme.
+//! then has no effect. Also warns of a profile for another transport. There is no warning if another run of the sweep
+//! chooses the scheme.
 
 use super::{Finding, Subject};
 use crate::experiment::{Entry, Item, Table, Value, table_in};

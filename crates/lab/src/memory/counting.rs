@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Bytes that this thread has allocated, minus the bytes that it has freed.
+    /// Bytes that this thread has allocated, minus the bytes that it has freed, with the overhead of the heap.
     static BYTES: Cell<i64> = const { Cell::new(0) };
 }
 

@@ -37,18 +37,20 @@ const AN_OPERATION: u64 = 260;
 /// Bytes that every run takes besides the program itself: file buffers and percentiles.
 const ANY_RUN: u64 = 1 << 20;
 
-/// Model of the flows that are live at one time. Each host's link serves its flows one after the other. A flow starts
-/// when its sender's and its receiver's link are free, and lasts for its size divided by the sender's rate.
+/// Model of the flows that are live at one time. Each host's link serves its flows one after the other. The transfer of
+/// a flow begins when its sender's and its receiver's link are free, and lasts for its size divided by the sender's
+/// rate. A flow with an `app_rate` does not wait, and lasts for its size divided by the lower of the two rates.
 #[derive(Debug)]
 pub(crate) struct Peak {
-    /// Indexed by node: the time at which the node's link will have sent all flows that were added.
+    /// Indexed by node: the time at which the node's link will have sent all added flows without an `app_rate`.
     sent: Vec<Time>,
-    /// Indexed by node: the time at which the node's link will have received all flows that were added.
+    /// Indexed by node: the time at which the node's link will have received all added flows without an `app_rate`.
     received: Vec<Time>,
     /// For each live flow: its end, and the largest number of its bytes in the network.
     live: BinaryHeap<Reverse<(Time, u64)>>,
     in_network: u64,
-    /// Number of live flows that alone exceed the memory. More flows need not be counted.
+    /// Largest number of live flows that fit into the memory if nothing else takes memory. Once there are more, later
+    /// flows need not be counted.
     most: u64,
     load: Load,
 }
@@ -170,7 +172,7 @@ pub struct Estimate {
     pub links: u64,
     /// Number of hosts and switches.
     pub nodes: u64,
-    /// Number of flows at one time.
+    /// Largest number of flows at one time.
     pub flows: u64,
     /// Number of ranks of programs.
     pub ranks: u64,
@@ -180,7 +182,7 @@ pub struct Estimate {
     pub flow_bytes: u64,
     /// Bytes of packets in the network.
     pub packet_bytes: u64,
-    /// Bytes of ranks.
+    /// Bytes of the state of ranks' programs.
     pub rank_bytes: u64,
     /// Bytes of records before they are written.
     pub record_bytes: u64,

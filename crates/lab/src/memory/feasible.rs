@@ -1,4 +1,4 @@
-//! For each well-known family of fabrics, the largest fabric whose run fits a machine's memory.
+//! For each of three well-known families of fabrics, the largest fabric whose run fits a machine's memory.
 //!
 //! It would take too long to build a fabric that fills the memory and then to measure it. Each family has about the
 //! same number of links per host at every size, so the memory per host is estimated on a small fabric and used for all

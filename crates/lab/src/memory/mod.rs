@@ -1,4 +1,4 @@
-//! The memory of an experiment: it is estimated before the run, and the run is refused if the machine has less.
+//! The memory of an experiment: it is estimated before the run, and the run is refused if the limit is lower.
 
 mod counting;
 mod estimate;

@@ -72,12 +72,13 @@ struct Waiting {
     bytes: Option<Vec<u8>>,
 }
 
-/// Writes the packets of the chosen links, each at the time when its last bit leaves.
+/// Writes the packets of the chosen links, each with the time at which its last bit leaves.
 pub(crate) struct Capture {
     writer: PcapngWriter,
     /// Interface number by link; set only for captured links.
     interfaces: Vec<Option<u32>>,
-    /// Packets that have not left yet: engines report a packet when a port accepts it. The key is the time at which the
+    /// Packets that have not left yet: engines report a packet when a FIFO accepts it, or when a port with another
+    /// queue begins to send it. The key is the time at which the
     /// packet leaves, the link, and the number of packets accepted earlier.
     waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
@@ -109,8 +110,9 @@ impl Capture {
         Ok(Self { writer, interfaces, waiting: BTreeMap::new(), accepted: 0 })
     }
 
-    /// Called when a port accepts a packet at `now`. The packet's last bit leaves by `link` at `sent`. `bytes` are the
-    /// packet's bytes, if it carries the payload of another system, such as a kernel.
+    /// Called when a FIFO accepts a packet, or a port with another queue begins to send it, at `now`. The packet's last
+    /// bit leaves by `link` at `sent`. `bytes` are the packet's bytes, if it carries the payload of another system,
+    /// such as a kernel.
     ///
     /// # Errors
     /// If the file cannot be written.

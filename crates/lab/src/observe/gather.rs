@@ -46,7 +46,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Follows flows from their opening to their delivery.
+    /// Tells the series of large flows and of ranks about flows that open or are delivered.
     fn follow(&mut self, now: Time, node: NodeId, report: &Report) {
         match *report {
             Report::Opened { key, .. } | Report::Began { key, .. } => {
@@ -128,7 +128,7 @@ impl Listener for Gather<'_> {
     }
 }
 
-/// An observer that receives every packet.
+/// An observer that receives every packet, or every part of a fluid flow.
 pub(crate) struct Sampled<'a>(pub(crate) Gather<'a>);
 
 impl<'a> From<Sampled<'a>> for Gather<'a> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Default simulated time between two deadlock checks. It is much longer than any pause that is not part of a deadlock.
+/// Default simulated time between two deadlock checks. It is much longer than usual pauses without a deadlock.
 pub(crate) const WATCHDOG: Duration = Duration::from_ms(10);
 
 /// The record of each link with flow control, for a run that ended at `now`.
@@ -87,7 +87,7 @@ pub(crate) struct Pauses {
     peak_memory: u64,
     /// One entry for each level, from hosts up. The level of a node is its distance in links from the nearest host.
     levels: Vec<Level>,
-    /// Length of the chain of links over which pauses spread; `None` if their origin is unknown.
+    /// Length of the longest chain of links over which pauses spread; `None` if their origin is unknown.
     spread: Option<u32>,
 }
 
@@ -98,7 +98,7 @@ struct Level {
     links: usize,
     /// Number of ports that were paused at least once.
     paused_links: usize,
-    /// Number of pauses that these ports sent to their neighbours.
+    /// Number of pauses that these ports sent to their neighbors.
     pauses: u64,
 }
 
@@ -172,9 +172,9 @@ fn distances_from_hosts(topology: &Topology) -> Vec<Option<usize>> {
     distances
 }
 
-/// Length of the chain of paused links that starts at the origin of congestion. The origins are nodes that paused other
-/// nodes and were not paused themselves. Returns `None` if there is no origin. A link's position in the chain is its
-/// shortest distance from an origin.
+/// Length of the longest chain of paused links that starts at an origin of congestion. The origins are nodes that
+/// paused other nodes and were not paused themselves. Returns `None` if there is no origin. A link's position in the
+/// chain is its shortest distance from an origin.
 fn spread(rows: &[FlowControlRecord]) -> Option<u32> {
     let mut paused: Vec<(u32, u32)> =
         rows.iter().filter(|row| row.paused_ps > 0).map(|row| (row.to, row.from)).collect();

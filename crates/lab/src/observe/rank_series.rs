@@ -9,7 +9,7 @@ use raddle_topology::Topology;
 use raddle_workload::goal::Job;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The times of a rank in an interval.
+/// For how long, in an interval, a rank computed and had messages under way in each direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Busy {
     computing: Duration,
@@ -31,7 +31,7 @@ impl Merge for Busy {
 #[derive(Debug, Clone, Copy, Default)]
 struct UnderWay {
     messages: u32,
-    /// Time since which there is at least one.
+    /// Time since which there has been at least one of these messages.
     since: Time,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct RankSeries {
 }
 
 impl RankSeries {
-    /// Memory of a rank in an interval.
+    /// Memory of a rank in an interval, in bytes.
     pub(crate) const BYTES_A_CELL: usize = size_of::<Busy>();
 
     /// Observes a job from `begin` on.
@@ -166,7 +166,7 @@ impl UnderWay {
         self.messages += 1;
     }
 
-    /// Ends one message. Returns the time since which there were messages, if this was the last one.
+    /// Ends one message. If no other is under way, returns the time since which there were messages.
     fn end(&mut self) -> Option<Time> {
         self.messages = self.messages.saturating_sub(1);
         (self.messages == 0).then_some(self.since)
@@ -198,7 +198,7 @@ mod tests {
         series.delivered(at(2_500), a, b);
         series.opened(at(3_000), b, a);
         let rows = series.records(at(3_200));
-        // Host b has rank 0, host a has rank 1. An interval has 2 us.
+        // Host b has rank 0, host a has rank 1. An interval is 2 us long.
         let times: Vec<_> = rows
             .iter()
             .map(|row| (row.from_ps / 1_000, row.rank, row.sending_ps / 1_000, row.receiving_ps / 1_000))

@@ -11,7 +11,7 @@ use raddle_records::{FlowRecord, RateSeriesRecord};
 use raddle_topology::Topology;
 use rustc_hash::FxHashMap;
 
-/// Number of flows whose throughput is kept.
+/// Number of large flows whose throughput is recorded.
 pub(crate) const LARGE_FLOWS: usize = 8;
 
 /// Bytes in an interval. A fluid has fractions of bytes; whole numbers are exact up to 2^53.
@@ -24,7 +24,7 @@ impl Merge for Arrived {
     }
 }
 
-/// A flow that is counted.
+/// One of the largest flows so far.
 #[derive(Debug, Clone, Copy)]
 struct Large {
     flow: u32,
@@ -32,9 +32,9 @@ struct Large {
     size: u64,
 }
 
-/// Counts the application bytes that reach their hosts.
+/// Counts the application bytes that reach their receivers, by sender and by large flow.
 pub(crate) struct RateSeries {
-    /// A column for each node, then one for each large flow.
+    /// A column for each number of a node up to the largest number of a host, then one for each large flow.
     bytes: Intervals<Arrived>,
     nodes: usize,
     large: Vec<Large>,
@@ -43,11 +43,11 @@ pub(crate) struct RateSeries {
 }
 
 impl RateSeries {
-    /// Memory of a column in an interval.
+    /// Memory of a column in an interval, in bytes.
     pub(crate) const BYTES_A_CELL: usize = size_of::<Arrived>();
 
-    /// Number of columns: one for each number of a host, and one for each large flow. Hosts have the first numbers in
-    /// most topologies, but not in all of them.
+    /// Number of columns: one for each number of a node up to the largest number of a host, and one for each large
+    /// flow. In most topologies, hosts have the first numbers, so these nodes are the hosts.
     pub(crate) fn columns(topology: &Topology) -> usize {
         topology.hosts().map(|host| host.index() + 1).max().unwrap_or(0) + LARGE_FLOWS
     }
@@ -79,7 +79,7 @@ impl RateSeries {
         self.columns.insert(new.flow, self.nodes + place);
     }
 
-    /// Counts bytes of a flow that arrive at `at`.
+    /// Counts application bytes of a flow that arrive at `at`.
     pub(crate) fn count(&mut self, at: Time, flow: &FlowRecord, bytes: u32) {
         let row = self.bytes.at(at);
         row[flow.src as usize].0 += f64::from(bytes);
@@ -97,7 +97,8 @@ impl RateSeries {
         }
     }
 
-    /// The rows of a run that ended at `end`, in order of time: first the senders, then the large flows.
+    /// The rows of a run that ended at `end`, in order of time. In each interval, the senders come before the large
+    /// flows.
     pub(crate) fn records(self, end: Time) -> Vec<RateSeriesRecord> {
         let senders =
             (0..self.nodes).map(|node| (node, u32::try_from(node).expect("nodes have 32 bits"), None));

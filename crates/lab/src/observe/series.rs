@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Number of flows whose paths are kept: unfinished flows, then flows with the greatest slowdown.
+/// Largest number of flows whose paths are recorded: unfinished flows, then flows with the greatest slowdown.
 pub(crate) const SLOW_FLOWS: usize = 500;
 
 /// Length of the intervals at the beginning of a run.
@@ -25,11 +25,11 @@ const FIRST_LENGTH: Duration = Duration::from_us(2);
 /// Number of samples of a queue in an interval.
 const SAMPLES: u64 = 8;
 
-/// Maximum number of intervals. A large fabric has fewer intervals, but at least `LEAST`.
-const MOST: usize = 256;
+/// Maximum number of intervals. In a large fabric the maximum is lower, but at least `LEAST`.
+pub(crate) const MOST: usize = 256;
 const LEAST: usize = 64;
 
-/// Number of values, links times intervals, above which a fabric has fewer than `MOST` intervals.
+/// Number of values, links times intervals, above which the maximum number of intervals is lower than `MOST`.
 const CELLS: usize = 1 << 21;
 
 /// Bytes of the path of a live flow: a node of a B-tree and an entry of a hash table.
@@ -56,20 +56,21 @@ impl Memory {
         let intervals = links * of_link as u64
             + cells(RateSeries::columns(topology)) * RateSeries::BYTES_A_CELL as u64
             + cells(ranks) * RankSeries::BYTES_A_CELL as u64;
-        // A run has from half the largest number of intervals up to all of them.
+        // A long run has between half the largest number of intervals and all of them: three quarters on average.
         let rows = (links / 4 * 3).min(packets.saturating_mul(ROWS_A_PACKET));
         Self { intervals, rows: rows * size_of::<SeriesRecord>() as u64 }
     }
 }
 
-/// The traffic of a link in an interval, in bytes. A fluid has fractions of bytes; whole numbers are exact up to 2^53.
+/// The traffic of a link in an interval: all bytes, and application bytes that this link brings to their destination. A
+/// fluid has fractions of bytes; whole numbers are exact up to 2^53.
 #[derive(Debug, Clone, Copy, Default)]
 struct Traffic {
     bytes: f64,
     delivered: f64,
 }
 
-/// A number of bytes or packets, in whole ones.
+/// Rounds a number of bytes or packets to a whole number.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast of a float saturates")]
 pub(crate) fn whole(number: f64) -> u64 {
     number.round() as u64
@@ -101,7 +102,7 @@ fn most(columns: usize) -> usize {
     (CELLS / columns.max(1)).clamp(LEAST, MOST) & !1
 }
 
-/// Counts packets on links.
+/// Counts the bytes on each link in intervals, and the packets of each flow on each link.
 pub(crate) struct Series {
     traffic: Intervals<Traffic>,
     begin: Time,
@@ -196,7 +197,7 @@ impl Series {
         });
     }
 
-    /// Called when the record of a flow is complete.
+    /// Called with the final record of a flow, finished or not.
     pub(crate) fn ended(&mut self, flow: &FlowRecord) {
         let Some(path) = self.live.remove(&flow.id) else { return };
         let slowdown = flow.slowdown().unwrap_or(f64::INFINITY);
@@ -300,7 +301,7 @@ mod tests {
         let topology = single_switch(2, Rate::from_gbps(10), Duration::from_us(1)).expect("a topology");
         let at = |ns| Time::ZERO + Duration::from_ns(ns);
         let mut series = Series::of(&topology, at(1_000));
-        // The intervals begin at 1 us and have 2 us. The second packet began before the first interval.
+        // The first interval begins at 1 us, and each is 2 us long. The second packet began before the first interval.
         series.traffic_of_packet(at(3_900), Duration::from_ns(1_200), LinkId(0), 1_501, 1_461);
         series.traffic_of_packet(at(1_300), Duration::from_ns(1_200), LinkId(1), 1_501, 1_461);
         let bytes = |i, link| whole(series.traffic.value(i, link).bytes);

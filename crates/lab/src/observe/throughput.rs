@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Counts the packets of each flow on the last link of the flow's path, and the bytes that receivers report as
-/// delivered in order. Stores one row for each flow and interval with a change.
+/// delivered in order. Also counts changes of ports at switches. Stores one row for each flow and interval with a
+/// change.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
@@ -22,17 +23,18 @@ pub(crate) struct Throughput {
 /// The state of a flow until it is delivered.
 #[derive(Debug, Default)]
 struct Live {
-    /// The last report of the flow's receiver.
+    /// The latest report of the flow's receiver.
     told: Told,
     /// For each switch that the flow has crossed: the switch, the largest position in the flow of a packet that has
     /// left the switch, and the link by which this packet left.
     left: Vec<(NodeId, u64, LinkId)>,
-    /// The delay of the last packet that arrived, from its generation on; `None` before the first arrival.
+    /// The delay of the latest packet, from its generation to its arrival; `None` before the first arrival, or if
+    /// packets do not carry the time of their generation.
     delay: Option<Duration>,
 }
 
-/// The last report of a receiver: the time of the report, and the flow's progress at the beginning of the interval that
-/// contains this time.
+/// The latest report of a receiver: the time of the report, and the flow's progress at the beginning of the interval
+/// that contains this time.
 #[derive(Debug, Clone, Copy, Default)]
 struct Told {
     at: Time,

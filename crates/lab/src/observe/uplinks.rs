@@ -63,7 +63,8 @@ impl Uplinks {
         sent[number as usize] += u64::from(size);
     }
 
-    /// The imbalance of every switch in every interval completed by `end`, in order of time.
+    /// The imbalance of every switch in every interval that was complete by `end` and in which the switch sent
+    /// something upward, in order of time.
     pub(crate) fn imbalance(&self, end: Time) -> Vec<ImbalanceRecord> {
         let interval = self.interval.as_ps();
         let sample = |number: u64, switch: u32, sent: &[u64]| {
@@ -76,7 +77,7 @@ impl Uplinks {
     }
 }
 
-/// The distance in links of each node from the nearest host; 0 for hosts.
+/// The distance in links of each node from the nearest host: 0 for hosts, `u32::MAX` for nodes that no host can reach.
 pub(crate) fn tiers(topology: &Topology) -> Vec<u32> {
     let mut tiers = vec![u32::MAX; topology.node_count()];
     let mut next: VecDeque<NodeId> = topology.hosts().collect();

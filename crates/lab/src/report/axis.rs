@@ -1,8 +1,8 @@
-//! The intervals of simulated time in a table. The table has a row for each interval and each recorded object, such as
-//! a port or a rank.
+//! The intervals of a table of a run over time.
 
 use super::run::short;
 use crate::Error;
+use crate::observe::series::MOST;
 use raddle_records::Table;
 
 /// The intervals of the rows of a table. All but the last interval of a run have the same length.
@@ -17,11 +17,24 @@ pub(super) struct Axis {
 
 impl Axis {
     /// Reads the columns `from_ps` and `to_ps`. `None` if the table has no rows.
+    ///
+    /// # Errors
+    /// If an interval ends before it begins, or if there are more intervals than a run records.
     pub(super) fn read(table: &Table) -> Result<Option<Self>, Error> {
         let (froms, tos) = (column(table, "from_ps")?, column(table, "to_ps")?);
         let (Some(&begin), Some(&last)) = (froms.iter().min(), froms.iter().max()) else { return Ok(None) };
-        let length = froms.iter().zip(&tos).map(|(from, to)| to - from).max().unwrap_or(0).max(1);
+        let lengths = froms.iter().zip(&tos).map(|(from, to)| to.checked_sub(*from));
+        let Some(lengths) = lengths.collect::<Option<Vec<_>>>() else {
+            return Err(Error::Run("an interval of its records over time ends before it begins".to_owned()));
+        };
+        let length = lengths.into_iter().max().unwrap_or(0).max(1);
         let count = usize::try_from((last - begin) / length + 1).unwrap_or(usize::MAX);
+        // The page has a row for each interval, so a damaged table could demand any amount of memory.
+        if count > MOST {
+            return Err(Error::Run(format!(
+                "its records over time have {count} intervals, more than {MOST}"
+            )));
+        }
         Ok(Some(Self { froms, tos, begin, length, count }))
     }
 
@@ -55,4 +68,36 @@ impl Axis {
 /// A column of numbers; 0 where a row has no number.
 pub(super) fn column(table: &Table, name: &str) -> Result<Vec<u64>, Error> {
     Ok(table.integers(name)?.iter().map(|value| value.unwrap_or(0)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_records::{SeriesRecord, TableWriter};
+
+    fn axis(spans: &[(u64, u64)]) -> Result<Option<usize>, Error> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("series.parquet");
+        let row = |&(from_ps, to_ps): &(u64, u64)| SeriesRecord {
+            from_ps,
+            to_ps,
+            link: 0,
+            bytes: 1,
+            delivered_bytes: 0,
+            queue_bytes: 0,
+        };
+        let mut table = TableWriter::create(&file).expect("a table");
+        spans.iter().map(row).for_each(|row| table.push(&row).expect("a row"));
+        table.finish(true, &[]).expect("a file");
+        Axis::read(&Table::read(&file).expect("a table")).map(|axis| axis.map(|axis| axis.count))
+    }
+
+    #[test]
+    fn a_damaged_table_cannot_demand_memory() {
+        assert_eq!(axis(&[]).expect("an empty table"), None);
+        assert_eq!(axis(&[(0, 10), (30, 35)]).expect("a table"), Some(4));
+        assert!(axis(&[(0, 10), (20, 19)]).is_err());
+        assert!(axis(&[(0, 10), (10 * MOST as u64, u64::MAX)]).is_ok());
+        assert!(axis(&[(0, 10), (u64::MAX - 1, u64::MAX)]).is_err());
+    }
 }

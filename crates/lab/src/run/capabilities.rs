@@ -169,7 +169,12 @@ const FEATURES: &[Feature] = &[
     Feature {
         key: "record.queues",
         is_asked: |prepared| prepared.experiment.record.queues,
-        lacks: Lacks { flow: Some("the flow engine has no queues"), ..Lacks::NOBODY },
+        lacks: Lacks {
+            flow: Some("the flow engine has no queues"),
+            lockstep: Some("the lockstep engine does not count queue lengths"),
+            live: Some("live runs do not count queue lengths"),
+            ..Lacks::NOBODY
+        },
     },
     Feature {
         key: "record.queue_lengths",

@@ -53,7 +53,7 @@ impl Desk {
     }
 }
 
-/// Parses a request into the new state of links, the links, and the answer to the user.
+/// Parses a request into the new state of links (true for up), the links, and the answer to the user.
 fn read(
     request: &str,
     topology: &Topology,

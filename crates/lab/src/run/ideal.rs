@@ -12,7 +12,7 @@ pub(crate) struct Ideals {
     framing: Framing,
     /// Bytes of a packet that a node must receive before the node can forward the packet; `None` for the whole packet.
     lookahead: Option<Bytes>,
-    /// True if the flow starts with a handshake: one packet without payload in each direction.
+    /// True if flows start with a handshake: one packet without payload in each direction.
     handshake: bool,
 }
 
@@ -48,7 +48,7 @@ impl Ideals {
         }
     }
 
-    /// The base round-trip time between two hosts: a full packet there, and a packet without payload back.
+    /// The base round-trip time between two hosts: of a full packet to `dst`, and a packet without payload back.
     pub(crate) fn round_trip(&self, src: NodeId, dst: NodeId) -> Duration {
         let full = Bytes(self.framing.payload.into());
         self.one_way(full, &self.best(src, dst)) + self.one_way(Bytes(0), &self.best(dst, src))
@@ -67,7 +67,7 @@ impl Ideals {
     }
 }
 
-/// A component number for each node. Nodes with equal numbers can reach each other.
+/// A component number for each node. Nodes with equal numbers are connected by links.
 pub(crate) fn components(topology: &Topology) -> Vec<u32> {
     let mut component = vec![u32::MAX; topology.node_count()];
     for root in topology.nodes() {

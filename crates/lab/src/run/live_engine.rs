@@ -41,7 +41,7 @@ pub struct Shared {
     pub fidelity: Fidelity,
 }
 
-/// Runs an experiment in real time.
+/// Runs an experiment on the live rack.
 pub(crate) fn run<'a>(
     prepared: &mut Prepared,
     gather: Gather<'a>,
@@ -86,7 +86,8 @@ pub(crate) fn run<'a>(
 /// Runs this process's share of a rack. The host process keeps the results.
 ///
 /// # Errors
-/// If the processes cannot connect to each other, or the host process leaves before the end.
+/// If the processes cannot connect to each other, if the rack or a namespace cannot be created, or if the host process
+/// leaves before the end.
 pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Error> {
     let _graceful = Graceful::begin();
     let mut watch = Watch::new(control, &prepared);
@@ -229,7 +230,7 @@ fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, E
     prepared.namespaces().into_iter().map(host).collect()
 }
 
-/// The network interfaces for hosts that are namespaces; `None` if the scheme's own hosts are used.
+/// The settings of the network interfaces of hosts that are namespaces; `None` if the scheme's own hosts are used.
 fn interface(prepared: &Prepared) -> Option<Interface> {
     let Scheme { transport, queue: limits, .. } = &prepared.experiment.scheme;
     let Namespaces { congestion_control, rto_min, queue } = prepared.experiment.engine.hosts.clone()?;

@@ -69,7 +69,7 @@ impl RunState {
     }
 
     /// Estimate of the remaining wall-clock seconds, from the share of flows delivered or of simulated time passed,
-    /// whichever is larger.
+    /// whichever is larger; `None` while both are 0.
     #[must_use]
     pub fn seconds_left(&self) -> Option<f64> {
         let Progress { now, flows_delivered, .. } = self.progress;
@@ -99,9 +99,9 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// Samples of how unevenly switches used their uplinks, if the experiment asks for these records.
     pub imbalance: Vec<ImbalanceRecord>,
-    /// Throughput of each flow in each interval, if the experiment asks for these records.
+    /// Throughput of each flow in each interval with arrivals, if the experiment asks for these records.
     pub throughput: Vec<ThroughputRecord>,
-    /// Traffic and queue of each link in each interval, if the experiment asks for series.
+    /// Traffic and queue of each link in each interval in which it had either, if the experiment asks for series.
     pub series: Vec<SeriesRecord>,
     /// The links that the slowest flows crossed, if the experiment asks for series.
     pub paths: Vec<PathRecord>,
@@ -114,21 +114,22 @@ pub struct Outcome {
     pub flow_control: Vec<FlowControlRecord>,
     /// One row per rank, if the workload is a program.
     pub ranks: Vec<RankRecord>,
-    /// Packets by kind, and drops by reason.
+    /// Packets by kind, drops by reason, and the simulated time.
     pub totals: TotalsRecord,
-    /// The digest of all records.
+    /// The digest of the records of flows, ranks and links, and of the totals.
     pub digest: Digest,
     /// Number of flows: flows of the workload, and flows that programs began.
     pub flows: u64,
     /// Number of flows delivered.
     pub delivered: u64,
-    /// Time of the last complete delivery of a flow.
+    /// Time at which the last flow to be delivered was complete at its receiver.
     pub last_delivery: Option<Time>,
     /// The reason why no flow was delivered, if the run reached its end and had flows.
     pub undelivered: Option<Undelivered>,
     /// True if the run reached its end and was not stopped.
     pub complete: bool,
-    /// Number of reports about unknown flows; 0 for a correct scheme.
+    /// Number of reports that match no open flow of the reporting host; 0 for a correct scheme, unless links damage
+    /// packets.
     pub unmatched: u64,
     /// Measured fidelity of a live run.
     pub fidelity: Option<Fidelity>,
@@ -179,7 +180,7 @@ impl Outcome {
         }
     }
 
-    /// End of the last rank, in picoseconds; `None` without ranks, or if a rank did not finish.
+    /// Time at which the last rank ended, in picoseconds; `None` without ranks, or if a rank did not finish.
     #[must_use]
     pub fn makespan_ps(&self) -> Option<u64> {
         let finished: Option<Vec<u64>> = self.ranks.iter().map(|rank| rank.finished_ps).collect();
@@ -208,7 +209,8 @@ pub(crate) struct Sinks<'a> {
 ///
 /// # Errors
 /// If `flow` fails, if packets or bytes are not conserved, if a packet is lost despite flow control, if nothing moves any
-/// more although a program or a link waits, or if a part of the scheme cannot go on.
+/// more although a program or a link waits, or if a part of the scheme cannot go on. Also if the run is stopped during
+/// its set-up, or if a live run cannot be set up.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
@@ -278,9 +280,10 @@ pub(crate) struct Ended<'a> {
     pub(crate) flow_control: Vec<FlowControlRecord>,
     pub(crate) now: Time,
     pub(crate) complete: bool,
-    /// For each host whose program still waits: a text that names the event for which the program waits.
+    /// For each host whose program still waits: a text that describes the events for which the program waits.
     pub(crate) waiting: Vec<String>,
-    /// For each flow that is unfinished at the end: its host, its key, and its number of retransmissions.
+    /// For flows that the sender has not closed at the end: the sender, the key, and the number of retransmissions.
+    /// Flows without retransmissions may be missing.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// Measured fidelity of a live run.
     pub(crate) fidelity: Option<Fidelity>,

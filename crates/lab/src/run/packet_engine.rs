@@ -94,8 +94,8 @@ impl Samples<'_> {
     }
 }
 
-/// Runs a simulation to its end, with stops to sample queues and to look for deadlocks. Returns whether the run reached
-/// its end.
+/// Runs a simulation until its end, or until `watch` stops it. Pauses it to sample queues and to look for deadlocks.
+/// Returns whether the run reached its end.
 fn advance<O: Observer>(
     simulation: &mut Simulation<O>,
     topology: &Topology,
@@ -128,7 +128,7 @@ fn advance<O: Observer>(
     }
 }
 
-/// One row for each non-empty bin of the histograms.
+/// One row for each non-empty bin of the ports' histograms of queue lengths.
 fn queues(depths: &[(LinkId, QueueDepths)]) -> Vec<QueueRecord> {
     let bins = |&(link, depths): &(LinkId, QueueDepths)| {
         let counted = (0_u32..).zip(depths.0).filter(|&(_, packets)| packets > 0);

@@ -61,7 +61,7 @@ pub struct Prepared {
     pub warnings: Vec<Warning>,
 }
 
-/// The parts of ports that the transport itself provides.
+/// Whether the transport itself provides these parts of ports.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Own {
     pub(crate) queues: bool,
@@ -133,8 +133,8 @@ impl Document {
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
-        // To draw and survey many flows takes long. So an experiment that needs too much memory even without them is
-        // refused first.
+        // To draw and survey many flows takes long. So the memory of the fabric, of the ranks
+        // and of flows that are known to start together is checked before.
         let fabric = memory::fabric(&topology, engine_bytes(experiment.engine.kind), |_| ());
         let flows = experiment.workload.at_once().unwrap_or(0);
         let ranks = experiment.workload.program().unwrap_or_default().ranks;
@@ -406,8 +406,8 @@ fn discover(parts: &mut Built, topology: &Topology, period: Duration) {
 /// Upper bound of a topology discovery packet's size, in any framing.
 const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
 
-/// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. At least half
-/// of the period must be free of hello messages.
+/// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. A hello is
+/// then under way on a link for at most a quarter of the period.
 const HELLO_TIMES: u64 = 4;
 
 /// True if the kernels of namespaces replace this transport's hosts. With a transport that has its own forwarders, the
@@ -421,7 +421,7 @@ impl Prepared {
     ///
     /// # Errors
     /// If the experiment is not for the live engine. Also if its workload is a program, since all ranks of a program run
-    /// in one process.
+    /// in one process. Also if kernels of namespaces send the flows of the workload.
     pub fn shared(mut self, share: Share) -> Result<Self, Error> {
         let refusal = |what: &str, hint: &str| Error::Usage { what: what.to_owned(), hint: hint.to_owned() };
         if self.experiment.engine.kind != EngineKind::Live {
@@ -463,7 +463,7 @@ impl Prepared {
     }
 
     /// True if the hosts' kernels send the flows of the workload. False if the kernels carry the flows of users'
-    /// programs.
+    /// programs, and false with the scheme's own hosts.
     pub(crate) fn loads_kernels(&self) -> bool {
         self.sends_frames() && !self.experiment.workload.is_of_programs()
     }
@@ -509,8 +509,8 @@ impl Prepared {
         self.parts.hear_of_departures && self.topology.link(link).is_some_and(of_host)
     }
 
-    /// The queue of the port at the start of this link, if the transport or the experiment provides a queue; `None` for
-    /// a FIFO.
+    /// The queue of the port at the start of this link, if the transport or the experiment provides a queue. Otherwise
+    /// a [`Strict`] queue if the port must report departures, and `None` (a FIFO) if not.
     pub(crate) fn queue(&mut self, link: LinkId) -> Option<Box<dyn Queue>> {
         (self.parts.queue)(link)
             .or_else(|| Some(self.ports.queue.as_mut()?(link)))
@@ -527,7 +527,7 @@ impl Prepared {
         self.ports.flow_control.as_mut().and_then(|control| control(link))
     }
 
-    /// The limits of FIFO queues.
+    /// The limits and marking thresholds of FIFO queues.
     pub(crate) fn limits(&self) -> Limits {
         let limits = self.experiment.scheme.queue;
         Limits {
@@ -551,7 +551,7 @@ impl Prepared {
         }
     }
 
-    /// Facts about the flows: the offered load and the actual mean size.
+    /// Facts about the flows: their number, their sizes and the offered load.
     #[must_use]
     pub fn facts(&self) -> Facts {
         self.survey.facts

@@ -55,7 +55,7 @@ struct Class {
     fct_us: Statistics,
     /// Slowdowns: FCT divided by the ideal FCT.
     slowdown: Statistics,
-    /// Mean over flows of size divided by FCT.
+    /// Mean over flows of size divided by FCT, in Gbps.
     goodput_gbps: Option<f64>,
 }
 
@@ -116,7 +116,7 @@ const PS_PER_US: f64 = 1e6;
 #[derive(Debug, Clone, Copy, Default)]
 struct Deadlines {
     flows: u64,
-    /// Flows delivered by their deadline.
+    /// Flows whose sender knew by the deadline that they were complete.
     met: u64,
 }
 
@@ -154,7 +154,7 @@ impl Summarizer {
         }
     }
 
-    /// The summary of a run on that fabric. `flows` is the path of the table of flows.
+    /// The summary of a run on the fabric `topology`. `flows` is the path of the table of flows.
     ///
     /// # Errors
     /// If the table cannot be read.
@@ -247,7 +247,7 @@ impl fmt::Display for Ranks {
 }
 
 /// The fidelity of a live run as JSON; times in ns.
-fn fidelity(fidelity: Fidelity) -> Value {
+pub(crate) fn fidelity(fidelity: Fidelity) -> Value {
     let [p50, p99, p999] = fidelity.lateness.map(|late| late.as_ps() / 1_000);
     json!({
         "verdict": fidelity.verdict.to_string(),
@@ -305,7 +305,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// True if the measurement is valid. It is invalid only for a live run on a machine that was too busy.
+    /// True if the measurement is valid. It is invalid only for a live run with which the machine could not keep pace.
     #[must_use]
     pub fn is_faithful(&self) -> bool {
         self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
@@ -481,7 +481,8 @@ impl Summary {
 }
 
 /// Formats rows of cells as a table. The first row is the heading. The first column is aligned left. Every other column
-/// is aligned right if at least half of its cells are numbers, and left otherwise.
+/// is aligned right if at least half of its cells below the heading are empty or begin like a number. Otherwise it is
+/// aligned left.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "writing to a string never fails")]
 pub fn table(rows: &[Vec<String>]) -> String {

@@ -11,22 +11,25 @@ use std::sync::Arc;
 /// Facts about the flows of an experiment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Survey {
-    /// The offered load and the actual mean size.
+    /// The number of flows, their sizes and the offered load.
     pub(crate) facts: Facts,
     /// The largest priority number, whose class is served last.
     pub(crate) most_priority: u8,
     /// True if an application produces bytes at a limited rate.
     pub(crate) is_paced: bool,
-    /// The number of flows that start after the end of the run.
+    /// The number of flows that start at the time limit or later.
     pub(crate) late: usize,
+    /// The start of the first flow; `Time::ZERO` without flows.
+    pub(crate) first: Time,
     /// The start of the last flow.
     pub(crate) last: Time,
-    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links.
+    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links and
+    /// their `app_rate`.
     pub(crate) peak: Load,
 }
 
 impl Survey {
-    /// Surveys these flows. Nodes with equal numbers in `component` can reach each other.
+    /// Surveys these flows. Nodes with equal numbers in `component` are connected by links.
     ///
     /// # Errors
     /// If a flow is impossible. The error is about the first such flow.
@@ -51,13 +54,15 @@ impl Survey {
             }
             Ok(())
         };
-        let (mut most_priority, mut is_paced, mut late, mut last) = (0, false, 0, Time::ZERO);
+        let (mut most_priority, mut is_paced, mut late) = (0, false, 0);
+        let (mut first, mut last) = (None, Time::ZERO);
         let mut checked = Ok(());
         let sound = flows.iter().map_while(|flow| {
             checked = check(&flow);
             most_priority = most_priority.max(flow.priority);
             is_paced |= flow.app_rate.is_some();
             late += usize::from(flow.start >= end);
+            first.get_or_insert(flow.start);
             last = flow.start;
             if checked.is_ok() && flow.start <= end {
                 peak.add(&flow, topology);
@@ -67,6 +72,7 @@ impl Survey {
             (checked.is_ok() && !peak.is_over()).then_some(flow)
         });
         let facts = Facts::of(sound, topology, |src, dst| routing.distance(src, dst).unwrap_or(0));
-        checked.map(|()| Self { facts, most_priority, is_paced, late, last, peak: peak.load() })
+        let first = first.unwrap_or(Time::ZERO);
+        checked.map(|()| Self { facts, most_priority, is_paced, late, first, last, peak: peak.load() })
     }
 }

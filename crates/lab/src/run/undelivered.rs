@@ -19,7 +19,8 @@ pub struct Undelivered {
 
 impl Undelivered {
     /// The failure of a run that ended at `now` and delivered none of `flows`. Returns `None` if the run did not fail:
-    /// no flow had started, or the time limit ended the run before a flow could be complete or while data was moving.
+    /// no flow had started, or the time limit ended the run before any flow could be complete or after data packets had
+    /// been sent.
     pub(crate) fn of(
         flows: &[FlowRecord],
         totals: &TotalsRecord,

@@ -138,7 +138,7 @@ pub(crate) fn spread(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::sweep::{self, CellRun, sweep};
+    use crate::sweep::{self, CellEnd, CellRun, sweep};
     use std::sync::Mutex;
 
     /// Does tasks in other directories of this process, in reverse order.
@@ -210,7 +210,12 @@ values = ["100 ns", "2 us"]
             progress: &|_, _| (),
             ended: &|_, _| *count.lock().expect("no panic") += 1,
         };
-        let runs = sweep(&document.cells()?, out, &control)?;
+        let ran = |end| match end {
+            CellEnd::Ran(run) => *run,
+            CellEnd::Refused(problem) => panic!("{problem}"),
+        };
+        let ends = sweep(&document.cells()?, out, &control)?;
+        let runs = ends.into_iter().map(|end| end.map(ran)).collect();
         let count = *count.lock().expect("no panic");
         Ok((runs, count))
     }

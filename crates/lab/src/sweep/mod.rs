@@ -1,6 +1,8 @@
 //! Runs every cell of a sweep, several at a time, each into its own directory.
 
+pub(crate) mod columns;
 mod elsewhere;
+mod refused;
 pub(crate) mod replicas;
 mod results;
 pub mod search;
@@ -10,12 +12,13 @@ mod shard;
 pub(crate) use elsewhere::tests::OtherDirectories;
 pub use elsewhere::{Elsewhere, Files, do_task};
 pub(crate) use elsewhere::{Job, can_leave, spread};
+pub use refused::Refused;
 pub(crate) use results::FOLDER;
 pub use results::Results;
 pub use shard::Shard;
 
-use crate::experiment::{Cell, EngineKind};
-use crate::figure::SEED;
+use crate::experiment::{Cell, EngineKind, Problem, read_all};
+use crate::figure::{self, SEED};
 use crate::run::directory::{Lock, Origin, Out};
 use crate::run::records::is_unfaithful;
 use crate::run::summary::Summary;
@@ -25,7 +28,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The result of a cell.
+/// The end of a cell.
+#[derive(Debug, Clone)]
+pub enum CellEnd {
+    /// The cell has results.
+    Ran(Box<CellRun>),
+    /// The cell cannot run, because its settings do not fit together.
+    Refused(Problem),
+}
+
+/// The results of a cell.
 #[derive(Debug, Clone)]
 pub struct CellRun {
     /// The directory of the cell.
@@ -57,7 +69,7 @@ pub struct Control<'a> {
     pub threads: usize,
     /// When set, the runs stop early.
     pub stop: &'a AtomicBool,
-    /// True if no further cell begins after one has failed.
+    /// True if no further cell begins after one has failed, and none if one cannot run.
     pub fail_fast: bool,
     /// The shard to which these cells belong, if other processes run the other shards into the same folder.
     pub shard: Option<Shard>,
@@ -65,68 +77,115 @@ pub struct Control<'a> {
     pub elsewhere: Option<&'a dyn Elsewhere>,
     /// Called repeatedly with the index of a cell and the state of its run.
     pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
-    /// Called with the index of a cell that has ended, and its result.
-    pub ended: &'a (dyn Fn(usize, &CellRun) + Sync),
+    /// Called with the index of a cell that has ended, and how it ended.
+    pub ended: &'a (dyn Fn(usize, &CellEnd) + Sync),
 }
 
 /// Runs the cells into subfolders of `out`. A cell is skipped if its folder has a finished, whole run of the same
-/// inputs. All cells are checked before the first one runs. The result has an entry for each cell, which is `None` if
-/// the cell did not begin.
+/// inputs. All cells are checked before the first one runs, and those whose settings do not fit together are refused.
+/// The result has an entry for each cell, which is `None` if the cell did not begin.
 ///
 /// # Errors
-/// If a cell is wrong, two cells would share a folder, a label is not a valid folder name, `out` holds results that are
-/// not a sweep, a folder's contents may not be replaced, another process writes into `out`, or a run fails. After an
-/// error, the other threads still run the remaining cells, unless the sweep is to fail fast.
+/// If the file is wrong, no cell can run, two cells would share a folder, a label is not a valid folder name, `out` holds
+/// results that are not a sweep, a folder's contents may not be replaced, another process writes into `out`, or a run
+/// fails. After an error of a run, the other threads still run the remaining cells, unless the sweep is to fail fast.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,
     control: &Control<'_>,
-) -> Result<Vec<Option<CellRun>>, Error> {
+) -> Result<Vec<Option<CellEnd>>, Error> {
     let out = out.into();
     let directories = directories(cells, out.path)?;
     if let Some(kind) = out.kind() {
         let what = format!("{} holds a {kind}, and a sweep needs a folder of its own", out.path.display());
         return Err(Error::Usage { what, hint: "choose another --out".to_owned() });
     }
-    let origins = cells.iter().map(|cell| {
-        let prepared = cell.document.prepare()?;
-        (out.warned)(&cell.name(), &prepared.warnings)?;
-        prepared.origin()
-    });
-    let origins = origins.collect::<Result<Vec<_>, Error>>()?;
+    if let Some(cell) = cells.first() {
+        figure::check_plots(&cell.document)?; // All cells have the plots of their file.
+    }
+    if let Some(cell) = cells.first() {
+        figure::check_plots(&cell.document)?; // All cells have the plots of their file.
+    }
+    read_all(cells)?;
+    let mut ends: Vec<Option<CellEnd>> = vec![None; cells.len()];
+    let mut fitting = Vec::new();
+    for (i, (cell, directory)) in cells.iter().zip(directories).enumerate() {
+        match cell.document.prepare() {
+            Ok(prepared) => {
+                (out.warned)(&cell.name(), &prepared.warnings)?;
+                fitting.push(Fitting { number: i, cell, directory, origin: prepared.origin()? });
+            }
+            Err(problem) => {
+                let end = CellEnd::Refused(problem);
+                (control.ended)(i, &end);
+                ends[i] = Some(end);
+                if control.fail_fast {
+                    return Ok(ends);
+                }
+            }
+        }
+    }
+    if fitting.is_empty()
+        && let Some(Some(CellEnd::Refused(problem))) = ends.first()
+    {
+        return Err(problem.clone().into());
+    }
+    for (end, cell) in run_all(&fitting, out, control)?.into_iter().zip(&fitting) {
+        ends[cell.number] = end;
+    }
+    Ok(ends)
+}
+
+/// A cell whose settings fit together.
+struct Fitting<'a> {
+    /// The index of the cell in the sweep.
+    number: usize,
+    cell: &'a Cell,
+    directory: PathBuf,
+    origin: Origin,
+}
+
+/// Runs the cells. The result has an entry for each, which is `None` if the cell did not begin.
+fn run_all(
+    cells: &[Fitting<'_>],
+    out: Out<'_>,
+    control: &Control<'_>,
+) -> Result<Vec<Option<CellEnd>>, Error> {
     let _lock = Lock::of_folder(out.path, control.shard)?;
-    let missing = missing(&directories, &origins, Out { warned: &|_, _| Ok(()), ..out })?;
+    let places = cells.iter().map(|cell| (&*cell.directory, &cell.origin));
+    let missing = missing(places, Out { warned: &|_, _| Ok(()), ..out })?;
     let Control { stop, fail_fast, .. } = *control;
     let failed = AtomicBool::new(false);
     let is_over = || stop.load(Ordering::Relaxed) || fail_fast && failed.load(Ordering::Relaxed);
-    let mut elsewhere: Vec<Option<CellRun>> = vec![None; cells.len()];
+    let mut elsewhere: Vec<Option<CellEnd>> = vec![None; cells.len()];
     if let Some(others) = control.elsewhere {
         let (mut jobs, mut numbers) = (Vec::new(), Vec::new());
         for (i, out) in missing.iter().enumerate() {
             if let Some(out) = *out
-                && can_leave(&cells[i])?
+                && can_leave(cells[i].cell)?
             {
-                jobs.push(Job { cell: &cells[i], origin: &origins[i], out });
+                jobs.push(Job { cell: cells[i].cell, origin: &cells[i].origin, out });
                 numbers.push(i);
             }
         }
         let mut ended = |job: usize| {
             let i = numbers[job];
-            let is_failure = !kept_summary::read(&directories[i])?["error"].is_null();
+            let is_failure = !kept_summary::read(&cells[i].directory)?["error"].is_null();
             failed.fetch_or(is_failure, Ordering::Relaxed);
-            let run = CellRun { directory: directories[i].clone(), summary: None, was_there: false };
-            (control.ended)(i, &run);
-            elsewhere[i] = Some(run);
+            let directory = cells[i].directory.clone();
+            let end = CellEnd::Ran(Box::new(CellRun { directory, summary: None, was_there: false }));
+            (control.ended)(cells[i].number, &end);
+            elsewhere[i] = Some(end);
             Ok(())
         };
         spread(&jobs, others, &is_over, &mut ended)?;
     }
     let run = |i: usize, threads: usize| -> Result<CellRun, Error> {
-        let directory = directories[i].clone();
+        let Fitting { number, cell, ref directory, .. } = cells[i];
         let run = |out| {
-            let progress = &mut |state: &RunState| (control.progress)(i, state);
+            let progress = &mut |state: &RunState| (control.progress)(number, state);
             let control = run::Control { stop, progress, threads: Threads::UpTo(threads) };
-            run_into(cells[i].document.prepare()?, out, &cells[i].name(), control)
+            run_into(cell.document.prepare()?, out, &cell.name(), control)
         };
         let mut summary = missing[i].map(run).transpose()?;
         for _ in 1..LIVE_TRIES {
@@ -135,26 +194,23 @@ pub fn sweep<'a>(
             }
             summary = missing[i].map(run).transpose()?;
         }
-        Ok(CellRun { directory, summary, was_there: missing[i].is_none() })
+        Ok(CellRun { directory: directory.clone(), summary, was_there: missing[i].is_none() })
     };
     let work = |i: usize, threads: usize| {
-        if let Some(run) = &elsewhere[i] {
-            return Ok(run.clone());
+        if let Some(end) = &elsewhere[i] {
+            return Ok(end.clone());
         }
-        let result = run(i, threads);
-        match &result {
-            Ok(run) => {
-                let is_failure = run.summary.as_ref().is_some_and(|summary| summary.failure().is_some());
-                failed.fetch_or(is_failure, Ordering::Relaxed);
-                (control.ended)(i, run);
-            }
-            Err(_) => failed.store(true, Ordering::Relaxed),
-        }
-        result
+        let run = run(i, threads).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+        let is_failure = run.summary.as_ref().is_some_and(|summary| summary.failure().is_some());
+        failed.fetch_or(is_failure, Ordering::Relaxed);
+        let end = CellEnd::Ran(Box::new(run));
+        (control.ended)(cells[i].number, &end);
+        Ok(end)
     };
     // A live run has the machine to itself, because other runs would disturb it.
-    let is_live =
-        |cell: &Cell| cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live);
+    let is_live = |cell: &Fitting<'_>| {
+        cell.cell.document.experiment().is_ok_and(|cell| cell.engine.kind == EngineKind::Live)
+    };
     let threads = if cells.iter().any(is_live) { 1 } else { control.threads };
     let runs = in_parallel(cells.len(), threads, &is_over, &work)?;
     // If the sweep ended early, other processes may have done the runs of cells whose work has not begun here.
@@ -165,7 +221,7 @@ pub fn sweep<'a>(
 /// sweep `seed`. With one seed, the cells stay as they are.
 ///
 /// # Errors
-/// If a cell's experiment is wrong, or the cells have seeds already.
+/// If a cell's `[engine]` is wrong, or the cells have seeds already.
 pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
     if seeds == 1 {
         return Ok(cells);
@@ -179,7 +235,7 @@ pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
     }
     let mut all = Vec::new();
     for cell in cells {
-        let first = cell.document.experiment()?.engine.seed;
+        let first = cell.document.seed()?;
         for seed in (0..seeds).map(|i| first.wrapping_add(i)) {
             let mut replica = cell.clone();
             replica.document = replica.document.with_overrides([format!("engine.seed={seed}").as_str()])?;
@@ -190,18 +246,16 @@ pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
     Ok(all)
 }
 
-/// The output directory of each cell; `None` if the cell's results already exist. If only tables or captures of the
-/// earlier results have changed, the cell runs again and the old directory is renamed. A live run that was not faithful
-/// runs again, too.
+/// The output directory of each cell, whose directory and origin are given; `None` if the cell's results already exist. If only tables or captures of the
+/// earlier results have changed, the cell runs again and the old directory is renamed.
 ///
 /// # Errors
 /// If a folder's contents may not be replaced.
 pub(crate) fn missing<'a>(
-    directories: &'a [PathBuf],
-    origins: &[Origin],
+    cells: impl Iterator<Item = (&'a Path, &'a Origin)>,
     out: Out<'a>,
 ) -> Result<Vec<Option<Out<'a>>>, Error> {
-    let cell = |(path, origin): (&'a PathBuf, &Origin)| {
+    let cell = |(path, origin)| {
         let out = Out { path, ..out };
         let contents = out.contents()?;
         if contents.as_ref().is_some_and(|contents| contents.is_finished(origin)) && !is_unfaithful(path)? {
@@ -212,7 +266,7 @@ pub(crate) fn missing<'a>(
         out.check(origin)?;
         Ok(Some(out))
     };
-    directories.iter().zip(origins).map(cell).collect()
+    cells.map(cell).collect()
 }
 
 /// Longest folder name of a cell in bytes. File systems allow 255, and temporary names need some of them.

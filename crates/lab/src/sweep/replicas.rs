@@ -66,8 +66,7 @@ fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
 
 /// Adds the numbers of a class of flows. The names of the class `all` have no ending.
 fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
-    let ending =
-        if class == "all" { String::new() } else { format!("_{}", class.replace(' ', "_").to_lowercase()) };
+    let ending = if class == "all" { String::new() } else { ending(class) };
     let measures =
         entry.as_object().into_iter().flatten().filter(|(key, value)| *key != "class" && !value.is_null());
     for (key, value) in measures {
@@ -76,6 +75,11 @@ fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
             flat.insert(format!("{key}{ending}"), value.clone());
         }
     }
+}
+
+/// The ending of the names of a size class.
+pub(crate) fn ending(class: &str) -> String {
+    format!("_{}", class.replace(' ', "_").to_lowercase())
 }
 
 #[cfg(test)]

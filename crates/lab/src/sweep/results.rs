@@ -6,6 +6,7 @@ use crate::figure;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::kept_summary;
 use crate::sweep::replicas::{self, SHOWN};
+use crate::sweep::{CellEnd, Refused};
 use crate::{Error, table};
 use raddle_records::{WideCell, WideTable};
 use serde_json::{Map, Value, json};
@@ -43,6 +44,7 @@ pub struct Results {
     /// The names of the pictures in the folder, if the document has plots.
     pictures: &'static [&'static str],
     failures: Vec<(String, Value)>,
+    refused: Refused,
 }
 
 /// The replicas of one cell: rows whose labels differ only in the seed.
@@ -61,34 +63,40 @@ impl Results {
         Out { path: &out.path.join(FOLDER), ..out }.check(&origin()?)
     }
 
-    /// Reads the summaries of the cells, which are in these directories, and writes the table and the plots of
-    /// `document` into a folder beside them. An earlier table there is replaced.
+    /// Reads the summaries of the cells that ran, and writes the table and the plots of `document` into a folder beside
+    /// them. An earlier table there is replaced. `ends` has an entry for each cell.
     ///
     /// # Errors
     /// If a cell has no summary, a plot is wrong, or a file cannot be written.
     pub fn write(
         document: &Document,
         cells: &[Cell],
-        directories: &[PathBuf],
+        ends: &[Option<CellEnd>],
         out: Out<'_>,
     ) -> Result<Self, Error> {
+        let ran = cells.iter().zip(ends).filter_map(|(cell, end)| match end {
+            Some(CellEnd::Ran(run)) => Some((cell, &*run.directory)),
+            _ => None,
+        });
+        let ran: Vec<_> = ran.collect();
         let mut rows = Vec::new();
         let mut failures = Vec::new();
-        for (cell, directory) in cells.iter().zip(directories) {
+        for &(cell, directory) in &ran {
             let summary = kept_summary::read(directory)?;
             if !summary["error"].is_null() {
                 failures.push((cell.name(), summary["error"].clone()));
             }
             let values = replicas::measures(&summary);
-            rows.push(Row { labels: cell.labels.clone(), directory: directory.clone(), values });
+            rows.push(Row { labels: cell.labels.clone(), directory: directory.to_owned(), values });
         }
         let folder = out.path.join(FOLDER);
         let part = Part::create(Out { path: &folder, ..out }, origin()?)?;
-        let mut results = Self { rows, folder: folder.clone(), pictures: &[], failures };
+        let mut results =
+            Self { rows, folder: folder.clone(), pictures: &[], failures, refused: Refused::of(cells, ends) };
         let wide = results.wide(out.path);
         wide.write_csv(&part.file("sweep.csv"))?;
         wide.write_parquet(&part.file("sweep.parquet"), "sweep")?;
-        results.pictures = figure::draw_plots(document, cells, directories, part.path())?;
+        results.pictures = figure::draw_plots(document, &ran, part.path())?;
         part.finish(true)?;
         Ok(results)
     }
@@ -97,6 +105,12 @@ impl Results {
     #[must_use]
     pub fn failures(&self) -> &[(String, Value)] {
         &self.failures
+    }
+
+    /// The cells that cannot run.
+    #[must_use]
+    pub fn refused(&self) -> &Refused {
+        &self.refused
     }
 
     /// The table, with directories relative to `folder`.
@@ -159,6 +173,7 @@ impl Results {
             "groups": self.groups().iter().map(group).collect::<Vec<_>>(),
             "results": self.folder.display().to_string(),
             "failures": failures.collect::<Vec<_>>(),
+            "refused": self.refused.json(),
         })
     }
 }
@@ -206,6 +221,9 @@ impl fmt::Display for Results {
         }
         for (name, error) in &self.failures {
             write!(f, "\n{name} failed: {}", error["message"].as_str().unwrap_or_default())?;
+        }
+        if !self.refused.is_empty() {
+            write!(f, "\n{}", self.refused)?;
         }
         Ok(())
     }
@@ -262,6 +280,7 @@ mod tests {
             folder: PathBuf::from("out/sweep_results"),
             pictures: &["figure.svg"],
             failures: Vec::new(),
+            refused: Refused::default(),
         }
     }
 

@@ -5,7 +5,7 @@
 //! traffic, one link after the other. The second is the time that the flow's application needs to produce its bytes.
 //! The bound is twice this sum, because of headroom and of rates that are updated with a delay. It also allows for the
 //! ideal FCT, and for crossing the path three times (a handshake and the data), since the path need not be a shortest
-//! one.
+//! one. The time until the last flow of the run starts is added.
 
 use super::invariants::Seen;
 use super::ran::Ran;
@@ -13,7 +13,7 @@ use crate::run::prepare::Prepared;
 use raddle_core::{Bytes, Rate};
 use rustc_hash::FxHashMap;
 
-/// Factor by which the bound exceeds the time that links take.
+/// Factor on the times that links and the application take.
 const SLACK: u128 = 2;
 
 /// Checks the bound for every flow that the run delivered.

@@ -95,11 +95,11 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
 }
 
 /// Checks lower bounds of FCTs. In every fabric, an FCT is at least the time in which all links of the receiver together
-/// carry the flow's bytes, plus the propagation delays. In a tree, an FCT is at least the ideal FCT, too. Elsewhere a
-/// flow can use several paths at once, and its FCT can be less than the ideal FCT on one path.
+/// carry the flow's bytes, plus the shortest propagation delay for each hop. In a tree, an FCT is at least the ideal
+/// FCT, too. Elsewhere a flow can use several paths at once, and its FCT can be less than the ideal FCT on one path.
 ///
-/// Runs with damaged packets are not checked: such packets can make a receiver believe that it has bytes that never
-/// arrived.
+/// Runs in which packets can be damaged are not checked: damaged packets can make a receiver believe that it has bytes
+/// that never arrived.
 fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const ALONE: &str = "no flow is faster than it would be alone";
     const POSSIBLE: &str = "no flow is faster than its hosts' links";
@@ -156,7 +156,7 @@ fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
 }
 
 /// Checks that no link carries more than its rate. A run that ended by itself has empty queues, so all packets that
-/// ports accepted have left.
+/// ports accepted have left. Other runs, and runs with failures, are not checked.
 fn capacities(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "no link carries more than its rate";
     if !at_rest(ran, prepared) || !prepared.changes.is_empty() {

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The seed determines everything, so one number repeats a failure. `draw` makes an experiment that passes the checks
-//! of [`Document::prepare`]. `trial` runs it on one, two and three threads, in lockstep and in the flow engine, and
-//! compares the results.
+//! of [`Document::prepare`]. `trial` runs it on one, two and three threads, and in lockstep and in the flow engine if
+//! they support it, and compares the results.
 
 mod bench;
 mod draw;
@@ -77,15 +77,16 @@ pub struct Tally {
     pub experiments: u64,
     /// Number of experiments that have all properties.
     pub held: u64,
-    /// Number of experiments that were stopped because they took too many events.
+    /// Number of experiments that were stopped because they took too many events or too long.
     pub cut_short: u64,
-    /// Number of schemes for which no fabric was found.
+    /// Number of experiments that did not run: no fabric was found for the scheme, or the checks refused the
+    /// experiment.
     pub refused: u64,
     /// Number of optional parts that the draws tried to add to experiments.
     pub parts: u64,
     /// Number of these parts that the checks refused.
     pub parts_refused: u64,
-    /// Number of experiments that also ran in lockstep, with the same records.
+    /// Number of experiments that also ran in lockstep, without a difference in the compared records.
     pub in_lockstep: u64,
     /// Number of experiments that ran on both the packet and the flow engine.
     pub as_fluids: u64,
@@ -130,8 +131,8 @@ impl Tally {
     }
 }
 
-/// Tries one experiment after another, and calls `progress` after each. Stops early if `stop` is set, or if an
-/// experiment does not end.
+/// Tries one experiment after another, and calls `progress` after each. Stops early if `stop` is set, if the time of
+/// `options` has passed, or if an experiment does not end.
 ///
 /// # Errors
 /// If a failed experiment cannot be written.

@@ -44,7 +44,7 @@ pub(super) fn run(document: &Document, threads: Threads) -> Result<Ran, Error> {
 }
 
 impl Ran {
-    /// The names of the tables in which the two runs differ.
+    /// The names of the tables in which the two runs differ, and `digest` if their digests differ.
     pub(super) fn differs(&self, other: &Self) -> Vec<&'static str> {
         let (one, two) = (&self.outcome, &other.outcome);
         let tables = [

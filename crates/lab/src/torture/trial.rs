@@ -15,7 +15,7 @@ use toml::Table;
 pub(super) enum Trial {
     /// The checks of [`Document::prepare`] refused the experiment.
     Refused,
-    /// The experiment took too many events, and was stopped.
+    /// The experiment took too many events or too long, and was stopped.
     CutShort,
     /// The experiment has all properties.
     Held {
@@ -26,7 +26,7 @@ pub(super) enum Trial {
     },
 }
 
-/// The properties that compare several runs. [`invariants`] and [`fluid`] check the properties of a single run.
+/// The properties that [`trial`] checks itself. [`invariants`] and [`fluid`] check the properties of a run's results.
 mod properties {
     pub(super) const RUNS: &str = "every experiment that passes the checks can run";
     pub(super) const RESOLVED: &str = "a resolved experiment resolves to itself";

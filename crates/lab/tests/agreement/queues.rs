@@ -24,7 +24,7 @@ fn line(gbps: &[u64]) -> Arc<Topology> {
     Arc::new(slowed)
 }
 
-/// Returns the link from a node of the line to its right neighbour.
+/// Returns the link from a node of the line to its right neighbor.
 fn right(topology: &Topology, node: u32) -> LinkId {
     topology.link_id(NodeId(node), PortId(u16::from(node > 0)))
 }
@@ -36,8 +36,8 @@ fn crossing(topology: &Topology, bytes: u64) -> Duration {
     times.fold(Duration::ZERO, |sum, time| sum + time)
 }
 
-/// Returns the mean waiting time of packets on a line, in us. The mean time between two arrivals is `gap` us.
-/// Each packet has one of two sizes with equal probability.
+/// Returns the mean, over packets, of the sum of a packet's waiting times at the ports of a line, in us. The mean time
+/// between two arrivals is `gap` us. Each packet has one of two sizes with equal probability.
 fn mean_wait(topology: &Arc<Topology>, gap: f64, sizes: [u64; 2], packets: u32) -> f64 {
     let (mut gaps, mut draws) = (Stream::new(1, 0, "test/gaps"), Stream::new(1, 0, "test/sizes"));
     let mut at = 0.0;

@@ -73,7 +73,7 @@ impl PortAgent for Constant {
 
 impl Star {
     /// Runs one flow from each of the senders 0 to n - 1. Without `constant`, all flows end at host n, and
-    /// its port uses RED with default settings. With `constant`, host i sends to host n + i, and each packet
+    /// ports use RED with default settings. With `constant`, host i sends to host n + i, and each packet
     /// is marked with the probability `constant`.
     fn run(senders: u32, constant: Option<f64>) -> Self {
         const LOOKS: u64 = 20_000;

@@ -171,7 +171,7 @@ pub(crate) fn retransmission_timeout() -> Witness {
         case(format!("without a measurement, expiry {} in s", n + 1), waits[n], seconds, rounded())
     };
     let mut cases: Vec<Case> = (0..).zip([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0]).map(wait).collect();
-    // The switch drops all packets after the first `passed` packets.
+    // The switch lets `passed` packets pass and drops the next 40. No later packet arrives before the timeout.
     let after = |handshake, passed: u64| {
         let values =
             [("initial_window", Value::Count(1)), ("min_rto", ms(0)), ("handshake", Value::Flag(handshake))];

@@ -70,7 +70,7 @@ fn tornado(src: u32, _: u32) -> u32 {
     at(src % K + K / 2 - 1, src / K)
 }
 
-/// Sends to the four neighbours in turn.
+/// Sends to the four neighbors in turn.
 fn neighbour(src: u32, packet: u32) -> u32 {
     let (x, y) = [(1, 0), (K - 1, 0), (0, 1), (0, K - 1)][packet as usize % 4];
     at(src % K + x, src / K + y)

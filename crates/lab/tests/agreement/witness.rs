@@ -8,7 +8,7 @@ pub(crate) struct Witness {
     pub(crate) quantity: &'static str,
     /// The closed form, the bound or the linear program that gives the witness's results, and its source.
     pub(crate) form: &'static str,
-    /// The experiment that gives Raddle's results, described in a sentence or two.
+    /// A description of the experiment that gives Raddle's results.
     pub(crate) experiment: &'static str,
     /// The cases. The page shows each case as one row.
     pub(crate) cases: Vec<Case>,

@@ -314,6 +314,13 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = []\n\n[engine]",
     ),
     (
+        "sweep of values without a key",
+        "[engine]",
+        "[[sweep]]\nname = \"routing\"\nvalues = [\"rps\", \"vlb\"]\n\n[engine]",
+    ),
+    ("number with an exponent for an integer", "flows = 1_000", "flows = 1e12"),
+    ("transport of another simulator", "transport = \"r2c2\"", "transport = \"ndp\""),
+    (
         "sweep to a bad value",
         "[engine]",
         "[[sweep]]\nname = \"rate\"\nkey = \"topology.link_rate\"\nvalues = [\"1 Gbps\", \"10 Gpbs\"]\n\n[engine]",

@@ -9,7 +9,8 @@ use raddle_records::Table;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Three hosts send to the same host for half a millisecond, each at the rate of its link.
+/// Three hosts send 600 KB each to the same host. Without pauses, each would send for half a millisecond at the rate of
+/// its link.
 const INCAST: &str = r#"[topology]
 kind = "k_ary_n_tree"
 k = 2
@@ -199,7 +200,7 @@ fn series_of_the_flow_engine_hold_the_loads_of_its_links() {
     let (links, bytes) = (of("series.parquet", "link"), of("series.parquet", "bytes"));
     for (id, data) in of("links.parquet", "link").iter().zip(of("links.parquet", "data_bytes")) {
         let sum: u64 = links.iter().zip(&bytes).filter(|(link, _)| *link == id).map(|(_, bytes)| bytes).sum();
-        // Each of 256 intervals rounds to a whole byte.
+        // Each of at most 256 intervals rounds to a whole byte, which changes it by at most half a byte.
         assert!(sum.abs_diff(data) <= 128, "link {id}: {sum} and {data}");
     }
     assert!(of("series.parquet", "delivered_bytes").iter().sum::<u64>().abs_diff(1_800_000) <= 128);

@@ -155,8 +155,8 @@ fn hosts_that_wait_for_departures_and_ports_that_mark_run_alike_in_both_engines(
     }
 }
 
-/// In lockstep, queues drop and mark the same packets as in the packet engine. On the live engine, queues drop and mark
-/// some packets.
+/// In lockstep, queues drop and mark the same packets as in the packet engine. On the live engine, queues drop
+/// packets in the same cases, and many flows are delivered.
 #[test]
 fn queues_with_limits_and_thresholds_run_alike_in_both_engines() {
     const SWITCH: &str =
@@ -318,7 +318,7 @@ fn every_byte_arrives_in_a_rack_under_faults_on_any_number_of_threads() {
     assert_eq!(outcome.digest.to_string(), run(3).digest.to_string());
 }
 
-/// The live engine runs link failures, corrupted packets and hello messages. It also supports port queues,
+/// The live engine runs link failures, lost packets and hello messages. It also supports port queues,
 /// port agents and reports of departures to hosts.
 #[test]
 fn a_live_rack_runs_what_it_once_refused() {

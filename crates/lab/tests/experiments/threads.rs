@@ -1,5 +1,5 @@
-//! Checks that results are identical with any number of threads. The tests cover every scheme on every kind
-//! of fabric, failures, queue limits, queue records and cut-through.
+//! Checks that results are identical with any number of threads. The tests cover four schemes on eight fabrics, every
+//! routing, failures, queue limits, queue records and cut-through.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -25,7 +25,7 @@ const FABRICS: [&str; 8] = [
 
 const SCHEMES: [&str; 4] = ["r2c2", "r2c2-central", "pfq", "tcp-newreno"];
 
-/// Returns the failure of a node and of a link that exist in every fabric. Both fail and recover during the
+/// Returns the failures of a node and of a link that the fabric has. Both fail and recover during the
 /// traffic. The failure of the node is discovered after a delay, the failure of the link at once.
 fn failures(fabric: &str) -> String {
     let node = 3;
@@ -190,7 +190,8 @@ fn runs_of_each_routing() {
     }
 }
 
-/// Runs R2C2 with each of its options: protocol selection for long flows, retransmission, and deadlines.
+/// Runs R2C2 without options, and with one of these options: protocol selection for long flows, retransmission, and
+/// deadlines.
 #[test]
 fn runs_of_r2c2_with_its_options() {
     let lasting = ["scheme.r2c2.rho=5 us", "workload.sizes={ kind = \"fixed\", size = \"40 KB\" }"];

@@ -26,10 +26,11 @@ l2 requires l1
 }
 ";
 
-/// Scheme and engine tables for UDP with a payload of 1,456 bytes, which makes packets of 1,500 bytes.
+/// Keys of `[scheme]` for UDP, and an empty `[engine]`. UDP has a payload of 1,456 bytes, which makes packets of 1,500
+/// bytes.
 const UDP: &str = "transport = \"udp\"\nudp = { payload = \"1456 B\" }\n[engine]\n";
 
-/// Scheme and engine tables for lossless Ethernet with cut-through: a switch starts to forward a frame after
+/// Keys of `[scheme]` and `[engine]` for lossless Ethernet with cut-through: a switch starts to forward a frame after
 /// it has received 64 bytes.
 const CEE: &str =
     "transport = \"cee\"\nflow_control = \"pfc\"\n[engine]\ncut_through = true\nheader = \"64 B\"\n";
@@ -83,8 +84,9 @@ impl Experiment {
     }
 }
 
-/// A program in which each round has three steps: every rank computes, sends a message to every other rank,
-/// and waits for the messages of all other ranks. A message has 3,000 to 60,000 bytes.
+/// A program in which every rank first computes once. In each round, every rank then sends a message to every other
+/// rank and receives a message from each. A rank begins the next round when it has done so. A message has 3,000 to
+/// 60,000 bytes.
 fn exchange(ranks: u32, rounds: u32) -> String {
     let mut text = format!("num_ranks {ranks}\n");
     for rank in 0..ranks {

@@ -47,7 +47,7 @@ fn every_program_runs_to_its_end() {
     }
 }
 
-/// Four ranks on a line exchange data with their neighbours twice in each of 3 iterations. The ranks compute before
+/// Four ranks on a line exchange data with their neighbors twice in each of 3 iterations. The ranks compute before
 /// each exchange.
 #[test]
 fn a_halo_is_what_its_numbers_say() {

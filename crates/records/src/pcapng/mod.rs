@@ -47,8 +47,9 @@ pub struct PcapngWriter {
     out: BufWriter<File>,
     part: PartFile,
     snap_bytes: usize,
-    /// Buffers for the current frame and block, reused to avoid allocations.
+    /// Buffer for the current frame, reused to avoid allocations.
     frame: Vec<u8>,
+    /// Buffer for the body of the current block, reused to avoid allocations.
     block: Vec<u8>,
 }
 
@@ -86,9 +87,9 @@ impl PcapngWriter {
         Ok(writer)
     }
 
-    /// Adds a packet. `interface` is the index of the link, and `sent` is the time at which the packet's last
-    /// bit left. `bytes` are the packet's bytes, including its payload. If `bytes` is `None`, the payload is
-    /// encoded as zeros.
+    /// Adds a packet. `interface` is the index of the link's interface, and `sent` is the time at which the packet's
+    /// last bit left the sending port. `bytes` are the packet's bytes, including its payload. If `bytes` is `None`, the
+    /// payload is encoded as zeros.
     ///
     /// # Errors
     /// If the file cannot be written.

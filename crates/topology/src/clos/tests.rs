@@ -33,7 +33,7 @@ fn chosen(choose: impl Fn(&mut dyn FnMut(usize) -> usize) -> Option<PortId>) -> 
     first.into_iter().chain((1..count.unwrap_or(1)).map(|i| choose(&mut |_| i).unwrap())).collect()
 }
 
-/// Checks the hosts below each kind of switch in the paper's baseline topology. This topology has 12 pods
+/// Checks the hosts below each kind of node in the paper's baseline topology. This topology has 12 pods
 /// with 6 edge and 6 aggregation switches each, 3 cores per plane and 6 hosts per edge switch.
 #[test]
 fn a_switch_knows_the_hosts_below_it() {
@@ -59,7 +59,7 @@ proptest! {
         }
         let (mut ports, mut expected) = (Vec::new(), Vec::new());
         let (mut row, mut expected_row) = (Vec::new(), Vec::new());
-        // A single pod may have cores. No path needs them, but every pair of nodes is connected.
+        // A single pod may have cores. No path between hosts needs them, but every pair of nodes is connected.
         for at in topology.nodes() {
             let local = LocalRouting::new(Arc::clone(&known), at);
             let mut listed = Vec::new();

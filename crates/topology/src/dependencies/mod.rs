@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// Finds a cycle of links that may wait for each other: each link waits for the next link, and the last link
 /// waits for the first. Packets start at any host and go to one of `destinations`. `ways` gets a node, a
 /// destination and an empty list. It fills the list with the ports by which a packet for this destination may
-/// leave the node.
+/// leave the node. Returns `None` if there is no cycle.
 pub fn cycle(
     topology: &Topology,
     destinations: impl IntoIterator<Item = NodeId>,
@@ -43,7 +43,7 @@ pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
 }
 
 impl Routing {
-    /// Returns the [`cycle`] of shortest paths between all hosts, if there is one.
+    /// Returns a [`cycle`] of links, if there is one, when packets take any shortest path between any two hosts.
     #[must_use]
     pub fn buffer_cycle(&self) -> Option<Vec<LinkId>> {
         let leaves = self.topology().leaves();
@@ -61,21 +61,21 @@ impl Routing {
 struct Dependencies<'a> {
     topology: &'a Topology,
     leaf: Vec<bool>,
-    /// Hosts at which packets start, and nodes to which hosts with a single link send their packets.
+    /// The nodes from which walks start: hosts that are not leaf nodes, and the neighbours of hosts that are.
     starts: Vec<NodeId>,
-    /// The 64-bit words of a link are `bits[first[link]..first[link + 1]]`.
+    /// The 64-bit words of a link in `bits` are `bits[first[link]..first[link + 1]]`.
     first: Vec<usize>,
     /// For each link, one bit for each port of the node at the end of the link: set if packets from the link
     /// may leave by the port.
     bits: Vec<u64>,
 }
 
-/// The state of a walk from the sources to one destination. The next walk reuses the memory.
+/// The state of a walk over all paths from the `starts` to one destination. The next walk reuses the memory.
 struct Walk {
-    /// For each node, the number of the last walk that reached the node.
+    /// For each node, the number of the latest walk that reached the node, counted from 1; 0 if none has.
     reached: Vec<u32>,
     walks: u32,
-    /// The 64-bit words of a node are `bits[first[node]..first[node + 1]]`.
+    /// The 64-bit words of a node in `bits` are `bits[first[node]..first[node + 1]]`.
     first: Vec<usize>,
     /// For each node, one bit for each port of the node: set if packets of this walk may leave by the port.
     bits: Vec<u64>,

@@ -97,8 +97,8 @@ fn switches_in_a_ring_are_like_hosts_in_a_ring() {
 fn a_damaged_tree_may_have_one() {
     let size = XgftSize { children: vec![1, 3], parents: vec![1, 3] };
     let tree = builders::xgft(size, RATE, DELAY).expect("a tree");
-    // Nodes 3 to 5 are leaves, and nodes 6 to 8 are roots. Each leaf loses the link to a different root, so
-    // any two leaves still share a root.
+    // Nodes 3 to 5 are leaves, and nodes 6 to 8 are roots. If each leaf loses the link to a different root, the ring
+    // 3-7-5-6-4-8-3 is left, in which any two leaves share a root.
     let without = |gone: &[(u32, u32)]| {
         let pairs: Vec<_> = gone.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect();
         tree.surviving(|id| {
@@ -107,7 +107,6 @@ fn a_damaged_tree_may_have_one() {
         })
     };
     assert_eq!(of_shortest_paths(without(&[(3, 6), (4, 7), (5, 8)])), None);
-    // The failures above leave the ring 3-7-5-6-4-8-3, in which any two leaves share a root.
     assert_eq!(of_shortest_paths(without(&[(3, 6), (3, 8), (4, 6)])), None, "a path");
     let two = XgftSize { children: vec![1, 4], parents: vec![1, 4] };
     let tree = builders::xgft(two, RATE, DELAY).expect("a tree");
@@ -158,8 +157,7 @@ fn a_thousand_hosts_take_no_time() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Checks, in random graphs, that a cycle that is found is a real cycle, and that a tree of switches has
-    /// no cycle.
+    /// Checks, in random graphs, that a cycle that is found is a real cycle, and that a tree has no cycle.
     #[test]
     fn a_cycle_is_one(
         count in 2..9_usize,

@@ -1,16 +1,17 @@
 //! Distances between hosts and numbers of their shortest paths. These values summarize a fabric's size and
 //! shape.
 //!
-//! The numbers come from a breadth-first search from each host. Each link counts as one hop. In a torus, a Clos
-//! network, a tree or BCube, the distances are the same from all hosts, so one search is enough. On any fabric, all
-//! hosts with a single link to the same switch have the same distances. Parallel links are separate paths.
+//! The numbers come from breadth-first searches from hosts. Each link counts as one hop. Parallel links are separate
+//! paths. In a torus, a Clos network, a tree or BCube, the number of hosts at each distance is the same from every
+//! host, so one search is enough. On any fabric, one search is enough for all hosts with a single link to the same
+//! switch.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Hops and shortest paths over all ordered pairs of hosts.
+/// Distances in hops, and numbers of shortest paths, over all ordered pairs of hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hops {
     histogram: Vec<u64>,
@@ -87,8 +88,8 @@ impl Hops {
         (pairs > 0).then(|| paths / pairs as f64)
     }
 
-    /// Returns the median number of shortest paths: at least half of the pairs of distinct hosts have at most
-    /// this number.
+    /// Returns the median number of shortest paths: the smallest number for which at least half of the pairs of
+    /// distinct hosts have at most this number. Unconnected pairs are ignored.
     #[must_use]
     pub fn median_paths(&self) -> Option<f64> {
         let pairs: u64 = self.paths.values().sum();
@@ -138,9 +139,9 @@ fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
 /// A breadth-first search. The next search reuses the memory.
 #[derive(Default)]
 struct Search {
-    /// Hops from the source, per node.
+    /// Hops from the node at which the search begins, per node; `None` for unreached nodes.
     hops: Vec<Option<u32>>,
-    /// Number of shortest paths from the source, per node; undefined for unreached nodes.
+    /// Number of shortest paths from the node at which the search begins, per node; 0 for unreached nodes.
     paths: Vec<f64>,
     order: Vec<NodeId>,
 }

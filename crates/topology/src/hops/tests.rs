@@ -20,7 +20,7 @@ fn near(got: Option<f64>, expected: f64, tolerance: f64) -> bool {
 
 #[test]
 fn oracle_o2_sizes_and_hops() {
-    // Columns: name, nodes, directed links, diameter, mean hops including pairs of a node with itself, mean
+    // Columns: name, topology, nodes, directed links, diameter, mean hops including pairs of a node with itself, mean
     // hops. The values are exact. They come from specifications/r2c2.md §1.2.
     let cube = hypercube(9, RATE, DELAY).unwrap();
     let rows = [
@@ -74,8 +74,8 @@ fn oracle_o2_shortest_paths() {
         assert!(near(hops.mean_paths(), mean, 5e-5), "{dims:?}: {:?}", hops.mean_paths());
         assert!(near(hops.median_paths(), median, 0.0), "{dims:?}: {:?}", hops.median_paths());
         assert!(near(hops.most_paths(), most, 0.0), "{dims:?}: {:?}", hops.most_paths());
-        // If packets take only one of two equally short directions in each dimension, the paths are the same
-        // as in a mesh with k/2 + 1 nodes per dimension.
+        // Packets may take only one of two equally short directions in each dimension. Then there are at most as
+        // many paths as in a mesh with k/2 + 1 nodes per dimension.
         let orthant: Vec<u32> = dims.iter().map(|k| k / 2 + 1).collect();
         let hops = Hops::of(&mesh_of(&orthant));
         assert!(near(hops.most_paths(), most_in_one_orthant, 0.0), "{dims:?}: {:?}", hops.most_paths());

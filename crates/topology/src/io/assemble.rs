@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The attributes of an element: values by name, as text.
 pub(super) type Attributes = BTreeMap<String, String>;
 
-/// A graph with the contents of a file.
+/// The contents of a file: nodes, and the edges between them.
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Node>,
@@ -42,8 +42,8 @@ const MOST_PORTS: usize = 1 << 24;
 #[derive(Default)]
 struct Ports {
     chosen: BTreeSet<u16>,
-    /// All ports below this number are in use. The number advances when the builder assigns a port that the
-    /// file does not choose.
+    /// All ports below this number are in use. The number advances when [`Ports::take`] assigns a port because the
+    /// file does not choose one.
     next: usize,
     least: usize,
 }
@@ -121,8 +121,8 @@ pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
     for (link, (a, b)) in links.iter().zip(ended) {
         builder.link(a, b, link.rate, link.delay);
     }
-    // In a graph with switches, hosts are only ends of paths. In a graph without switches, hosts must forward
-    // packets.
+    // Unless the file says otherwise, hosts of a graph with switches are only ends of paths. In a graph without
+    // switches, hosts must forward packets.
     let has_switches = hosts.contains(&false);
     let relays = hosts.iter().zip(relays).map(|(&host, relay)| match relay {
         Some(true) => Relay::Yes,
@@ -194,7 +194,7 @@ fn port(attributes: &Attributes, attribute: &'static str) -> Result<Option<u16>,
 /// Parses a whole number. Also accepts the format of floats, because Python writes `10e9` as `10000000000.0`.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn whole(text: &str) -> Option<u64> {
-    /// 2^53; larger floats are not exact.
+    /// 2^53; above it, floats cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let float = |text: &str| {
         let number: f64 = text.parse().ok()?;

@@ -62,14 +62,16 @@ struct Document {
     /// Names of the open elements, outermost first.
     open: Vec<String>,
     keys: BTreeMap<String, Key>,
-    /// The key of the open `key` or `data` element.
+    /// The id of the key that the latest `key` or `data` element names.
     key: String,
-    /// Text since the last tag.
+    /// Text since the latest tag.
     text: String,
     graph: Graph,
-    /// Byte offsets at which the elements begin.
+    /// Byte offset at which the graph begins; `None` before it has been read.
     graph_at: Option<usize>,
+    /// Byte offset at which each node begins.
     nodes_at: Vec<usize>,
+    /// Byte offset at which each edge begins.
     edges_at: Vec<usize>,
 }
 

@@ -68,8 +68,8 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
             (next("a link's rate")?, next("a link's delay")?, next("a link's error rate")?);
         if errors.number::<f64>("an error rate")? != 0.0 {
             return Err(errors.error(format!(
-                "the error rate must be 0 (got {}): links with errors are not \
-                                      supported",
+                "the error rate must be 0 (got {}); for losses on all links give `loss` in [errors] of the \
+                 experiment",
                 errors.text
             )));
         }
@@ -91,7 +91,7 @@ fn kind(kind: &str) -> Attributes {
     [("kind".to_owned(), kind.to_owned())].into()
 }
 
-/// Parses a number with a unit and converts it to base units.
+/// Parses a number with a unit. Multiplies the number by the value that `base` returns for the unit.
 fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> Result<u64, Misread> {
     let unit_at = word.text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(word.text.len());
     let (number, unit) = word.text.split_at(unit_at);
@@ -104,7 +104,7 @@ fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> 
     })
 }
 
-/// Returns a unit of rate of ns-3, such as `Gbps`, in bits per second.
+/// Returns the number of bits per second in a unit of rate of ns-3, such as `Gbps`; `None` for an unknown unit.
 fn bits(unit: &str) -> Option<u64> {
     let (prefix, bits) =
         ["bps", "b/s"].iter().find_map(|end| unit.strip_suffix(end)).map(|prefix| (prefix, 1)).or_else(
@@ -121,7 +121,8 @@ fn bits(unit: &str) -> Option<u64> {
     Some(factor * bits)
 }
 
-/// Returns a unit of time of ns-3, such as `ms`, in picoseconds. A number without a unit is in seconds.
+/// Returns the number of picoseconds in a unit of time of ns-3, such as `ms`; `None` for an unknown unit. A number
+/// without a unit is in seconds.
 fn ps(unit: &str) -> Option<u64> {
     Some(match unit {
         "ps" => 1,
@@ -193,7 +194,7 @@ mod tests {
         );
         assert_eq!(
             link("0 2 1Gbps 1us 0.01"),
-            "line 3, column 15: the error rate must be 0 (got 0.01): links with errors are not supported"
+            "line 3, column 15: the error rate must be 0 (got 0.01); for losses on all links give `loss` in [errors] of the experiment"
         );
         assert_eq!(
             link("0 2 1Gbps 0.0001ns 0"),

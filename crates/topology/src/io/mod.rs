@@ -15,8 +15,9 @@
 //!
 //! Written edges lead from the node with the lower id to the node with the higher id. NetworkX does not
 //! preserve which end of an undirected edge was the source. With this order, each port still belongs to the
-//! correct end. A file does not record that a fabric is a torus. A fabric that is written and read again has
-//! [`Shape::General`](crate::Shape::General) and is otherwise equal.
+//! correct end. A file records neither the shape of a fabric, such as a torus, nor its link layer. A fabric that is
+//! written and read again has [`Shape::General`](crate::Shape::General) and
+//! [`LinkLayer::BARE`](crate::LinkLayer::BARE). Its nodes, ports and links are equal.
 
 mod assemble;
 mod graphml;
@@ -106,7 +107,7 @@ pub enum Problem {
         /// The node's port.
         port: u16,
     },
-    /// There are more ports than ids.
+    /// A node has more than 65,536 ports, or all nodes together have more than 2^24.
     #[error("{0}")]
     TooMany(&'static str),
 }
@@ -154,9 +155,14 @@ fn edges(topology: &Topology) -> Result<Vec<&Link>, WriteError> {
     Ok(edges)
 }
 
-/// Returns the `relay` attribute of a host; `None` if the file does not need it.
+/// Returns the `relay` attribute to write for a node; `None` for a switch that relays, and for a host with at most one
+/// link.
 fn relay(topology: &Topology, node: NodeId) -> Option<bool> {
-    let has_to_say = topology.is_host(node) && topology.links_from(node).nth(1).is_some();
+    let has_to_say = if topology.is_host(node) {
+        topology.links_from(node).nth(1).is_some()
+    } else {
+        !topology.relays(node)
+    };
     has_to_say.then(|| topology.relays(node))
 }
 

@@ -9,7 +9,7 @@ const DELAY: Duration = Duration::from_ns(100);
 
 type Fields<'a> = (Vec<(bool, usize)>, Vec<Option<&'a Link>>);
 
-/// Returns all fields of a topology except its shape.
+/// Returns each node's kind (true for hosts) and number of ports, and the link of each port.
 fn fields(topology: &Topology) -> Fields<'_> {
     let nodes = topology.nodes().map(|node| (topology.is_host(node), topology.port_count(node))).collect();
     let slots = topology.nodes().flat_map(|node| {
@@ -63,7 +63,7 @@ proptest! {
             let at = at % text.len();
             let mut damaged = text.clone().into_bytes();
             damaged[at] = byte;
-            // The damaged text may be accepted or refused, but must not panic.
+            // The damaged text may be accepted or refused, but reading it must not panic.
             let _ = read(std::str::from_utf8(&damaged).unwrap());
             prop_assert!(at + 1 == text.len() || read(&text[..at]).is_err());
         }
@@ -272,6 +272,16 @@ fn hosts_beside_switches_relay_only_if_they_are_asked_to() {
 }
 
 /// In a graph that has only hosts, hosts forward packets by default.
+#[test]
+fn a_switch_that_does_not_relay_survives() {
+    let graph = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "switch", "relay": false } ],
+        "edges": [ { "source": 0, "target": 1, "rate_bps": 1, "delay_ps": 0 } ] }"#;
+    let topology = read_node_link(graph).expect("a graph");
+    let by_json = read_node_link(&write_node_link(&topology).expect("JSON")).expect("a graph");
+    let by_xml = read_graphml(&write_graphml(&topology).expect("XML")).expect("a graph");
+    assert!([topology, by_json, by_xml].iter().all(|topology| !topology.relays(NodeId(1))));
+}
+
 #[test]
 fn hosts_of_a_graph_without_switches_relay_unasked() {
     let line = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "host" }, { "id": 2, "kind": "host" } ],

@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct KShortest {
     k: usize,
-    /// For each leaf node, its only neighbour.
+    /// For each node, its only neighbour if the node is a leaf node; otherwise `None`.
     leaves: Vec<Option<NodeId>>,
     /// Greatest number of links of a path; longer paths are left out.
     most: usize,
@@ -57,7 +57,7 @@ impl KShortest {
         out.extend(last.map(|(_, link)| link.to_port));
     }
 
-    /// Returns the k shortest paths between two nodes, or all paths if there are fewer.
+    /// Returns the k shortest paths between two nodes, or all paths if there are fewer, the shortest first.
     fn ranked(&self, routing: &Routing, src: NodeId, dst: NodeId) -> Vec<Arc<[PortId]>> {
         if src == dst {
             return vec![Arc::from([])];
@@ -102,7 +102,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Returns a shortest path from `src` that does not begin with a link in `taken` and does not visit a node in
-    /// `passed`.
+    /// `passed`; `None` if there is none.
     fn shortest(&mut self, src: NodeId, passed: &[NodeId], taken: &[LinkId]) -> Option<Vec<LinkId>> {
         let topology = self.routing.topology();
         let mut came_by: FxHashMap<NodeId, Option<LinkId>> = FxHashMap::default();

@@ -6,8 +6,7 @@
 //! fits the 12 bits that headers reserve for it. A choice gives the same path at every node and in every
 //! engine.
 //!
-//! Paths are computed on demand and cached up to a limit, so a fabric of 65,536 hosts takes no more memory than a
-//! small fabric.
+//! Paths are computed on demand and cached up to a limit, so the paths of a fabric of 65,536 hosts take little memory.
 
 mod k_shortest;
 

@@ -21,7 +21,7 @@ pub(super) struct General {
     mesh: Option<Grid>,
 }
 
-/// The source of distances.
+/// The method that finds distances.
 #[derive(Debug)]
 enum Hops {
     Clos(Clos),

@@ -34,8 +34,8 @@ impl LocalRouting {
         self.node
     }
 
-    /// Returns one hop towards `to`, as [`Routing::choose`] does. If there is only one port, `pick` may not
-    /// be called.
+    /// Returns one hop towards `to`, as [`Routing::choose`] does. If there is only one port, `pick` is not
+    /// always called.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.

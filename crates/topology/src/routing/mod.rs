@@ -2,7 +2,7 @@
 //! implies: the expected traversals of each link by a packet. Sampler and weights must agree. Otherwise rates
 //! would be allocated to links that packets do not use.
 //!
-//! On tori, all routing is arithmetic on coordinates, and weights are computed once per offset and
+//! On tori, all routing is arithmetic on coordinates, and most weights are computed once per offset and
 //! translated. On Clos networks and BCube, distances are arithmetic. On other graphs, a search finds the
 //! distances when a destination is first used.
 

@@ -15,7 +15,8 @@ pub(super) enum Split {
 /// Lists the links out of a node that lead closer to the destination, with the node at the end of each link.
 pub(super) type Closer<'a> = &'a mut dyn FnMut(NodeId, &mut Vec<(LinkId, NodeId)>);
 
-/// Calls `add` for each link with the probability that a packet from `src` to `dst` crosses the link.
+/// Calls `add` for each link on the shortest paths from `src` to `dst`, with the probability that a packet crosses the
+/// link.
 pub(super) fn spread(
     src: NodeId,
     dst: NodeId,
@@ -23,7 +24,8 @@ pub(super) fn spread(
     closer: Closer<'_>,
     mut add: impl FnMut(LinkId, f64),
 ) {
-    // All nodes on shortest paths, by their distance from `src`; every link leads from one level to the next.
+    // For each distance from `src`, the nodes on shortest paths, with the probabilities that a packet reaches them.
+    // Every link leads from one level to the next.
     let mut levels: Vec<BTreeMap<NodeId, f64>> = vec![BTreeMap::from([(src, 1.0)])];
     let mut links: Vec<Vec<(NodeId, LinkId, NodeId)>> = Vec::new();
     let mut next = Vec::new();
@@ -40,7 +42,7 @@ pub(super) fn spread(
         links.push(crossed);
         levels.push(level);
     }
-    // Number of shortest paths from each node to `dst`.
+    // Number of shortest paths from each node to `dst`; used only by `Split::Paths`.
     let mut paths: Vec<BTreeMap<NodeId, f64>> = levels.clone();
     if split == Split::Paths {
         for level in &mut paths {

@@ -34,7 +34,7 @@ fn links(topology: &Topology, src: NodeId, path: &[PortId]) -> (Vec<LinkId>, Nod
     (links, at)
 }
 
-/// Returns random pairs of different hosts. Every call returns the same pairs.
+/// Returns random pairs of different hosts. Calls with the same arguments return the same pairs.
 fn pairs(topology: &Topology, count: usize) -> Vec<(NodeId, NodeId)> {
     let hosts: Vec<NodeId> = topology.hosts().collect();
     let mut rng = Stream::new(1, 0, "test/pairs");

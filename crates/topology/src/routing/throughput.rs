@@ -16,7 +16,7 @@ pub enum Pattern {
     BitComplement,
     /// Coordinates are rotated by one: `(x, y)` becomes `(y, x)`, and `(x, y, z)` becomes `(y, z, x)`.
     Transpose,
-    /// The destination is `k / 2 - 1` steps up in the first dimension.
+    /// The destination is `k / 2 - 1` steps up in the first dimension, which has `k` nodes.
     Tornado,
     /// For each link, the permutation with the greatest load on this link, found by maximum-weight matching.
     WorstCase,
@@ -89,7 +89,7 @@ fn routing_neighbours(grid: &Grid, node: NodeId) -> Vec<NodeId> {
 fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
     let nodes = grid.nodes() as usize;
     // All nodes are equivalent by translation, so one link per direction is enough. If ties depend on parity
-    // or paths depend on the flow, the nodes are not equivalent.
+    // or paths depend on the flow, the nodes are not equivalent, and all links are needed.
     let links = match protocol {
         Protocol::Dor(super::Tie::Parity) | Protocol::Ecmp => routing.topology().link_slots(),
         _ => routing.topology().port_count(NodeId(0)),

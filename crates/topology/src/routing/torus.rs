@@ -1,5 +1,5 @@
-//! Routing on a full torus by arithmetic on coordinates. The weights of a source are the weights of node 0,
-//! translated to this source.
+//! Routing on a full torus by arithmetic on coordinates. Except with dimension order, the weights of a source are
+//! the weights of node 0, translated to this source.
 
 use super::LEAST_WEIGHT;
 use super::box_rows::box_row;
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 /// Greatest number of dimensions of a torus with arithmetic routing.
 pub(super) const MAX_DIMS: usize = 16;
-/// Greatest size of a dimension.
+/// Greatest size of a dimension of a torus with arithmetic routing.
 const MAX_SIZE: u32 = 256;
 
 /// The weight of one link for a packet from node 0: the link's node and port, and the expected traversals.
@@ -37,8 +37,8 @@ pub(super) struct Torus {
     valiant: OnceLock<Valiant>,
 }
 
-/// The directions and distances of one packet in one dimension: ahead, behind, or both if they are equally
-/// long.
+/// The hops that a packet has left in one dimension: up (`ahead`), down (`behind`), or both if both directions are
+/// equally long.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     ahead: u8,
@@ -213,7 +213,7 @@ impl Torus {
     }
 
     /// Draws the directions of locality-aware balancing. A destination D steps up in a dimension of size k is
-    /// reached upwards with probability (k - D) / k.
+    /// reached upwards with probability (k - D) / k, or always if k is 2.
     fn balanced(&self, src: NodeId, dst: NodeId, rng: &mut Stream) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
         for (i, (k, up)) in self.ups(src, dst).enumerate() {
@@ -337,7 +337,7 @@ impl Torus {
         }
     }
 
-    /// Returns the offset of `dst` from `src`.
+    /// Returns the offset of `dst` from `src`: the id of the node that has this offset from node 0.
     fn offset(&self, src: NodeId, dst: NodeId) -> u32 {
         let mut stride = 1;
         let mut offset = 0;

@@ -27,8 +27,8 @@ pub struct XgftSize {
 }
 
 impl XgftSize {
-    /// Returns the sizes of the k-ary n-tree: k^n hosts under n levels of k^(n-1) switches, with as many
-    /// parents as children.
+    /// Returns the sizes of the k-ary n-tree: k^n hosts under n levels of k^(n-1) switches. Switches below the top
+    /// have as many parents as children.
     #[must_use]
     pub fn k_ary_n_tree(k: u32, n: usize) -> Self {
         let parents = (0..n).map(|level| if level == 0 { 1 } else { k });

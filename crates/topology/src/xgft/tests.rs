@@ -51,7 +51,7 @@ fn oracle_8_1_hosts_have_as_many_paths_as_common_ancestors() {
 }
 
 /// Checks the digits of a label (specifications/cee.md §1.1), and the path from P0 to P6 (specifications/cee.md §8.2):
-/// up to parents 0 and 1, then down by ports 1, 1 and 0.
+/// from the leaf switch of P0 up to parents 0 and 1, then down by ports 1, 1 and 0.
 #[test]
 fn labels_are_read_from_ids() {
     let tree = Xgft::new(XgftSize::k_ary_n_tree(2, 3));

@@ -33,8 +33,8 @@ pub(super) fn check(trace: &mut Trace, window: u64) -> Result<(), Misread> {
     }
 }
 
-/// Runs a rank's program as if every operation finished as soon as it begins. This finds all errors of the program
-/// except sends and receives without a counterpart.
+/// Runs a rank's program as if every operation finished as soon as it begins. This finds all errors that do not depend
+/// on the programs of other ranks.
 fn run_alone(program: impl Iterator<Item = Result<Line, Misread>>, window: u64) -> Result<(), Misread> {
     let mut order = Order::new(program, window);
     while let Some((slot, _)) = order.begin()? {
@@ -75,7 +75,7 @@ struct Pair {
     /// Sum of the fingerprints of the sends' tags minus the sum of the fingerprints of the receives' tags.
     /// The difference is 0 if each tag occurs equally often in sends and receives.
     tags: u64,
-    /// True if any send or receive matches any tag.
+    /// True if at least one of the sends and receives has the tag -1, which matches every tag.
     any_tag: bool,
 }
 
@@ -106,7 +106,8 @@ impl Balance {
         }
     }
 
-    /// Returns the first ranks whose sends and receives do not match.
+    /// Returns the first pair of ranks, by receiver and sender, whose sends and receives do not match. If there is no
+    /// such pair, returns the first receiver whose receives from any rank do not match the messages left for them.
     fn uneven(&self) -> Option<Uneven> {
         let mut left = self.from_any.clone();
         let mut pairs: Vec<_> = self.pairs.iter().collect();
@@ -147,7 +148,7 @@ struct Tally {
     receive_line: usize,
 }
 
-/// Reads the programs of the mismatched ranks again, to find the line to report.
+/// Returns the error for a mismatch. The programs of a mismatched pair are read again to find the line to report.
 fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     let (receiver, sender) = match uneven {
         Uneven::FromAny { receiver } => {

@@ -65,10 +65,11 @@ impl Words {
 #[derive(Debug)]
 pub(super) struct Lexer<R> {
     input: R,
-    /// Bytes read since the beginning of the text.
+    /// Offset of the next byte from the beginning of the text, in bytes.
     pub(super) offset: u64,
-    /// The line and column of the next byte, from 1.
+    /// The line of the next byte, from 1.
     pub(super) line: usize,
+    /// The column of the next byte, from 1.
     pub(super) column: usize,
 }
 

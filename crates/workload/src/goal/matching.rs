@@ -1,4 +1,4 @@
-//! Matches waiting receives with waiting messages.
+//! Finds the receive that matches a message, or the message that matches a receive, among those that wait.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,11 +1,11 @@
-//! Maps labels to numbers, in memory that does not grow with the number of labels.
+//! Maps the names of labels to numbers, and stores sets of labels, both in little memory.
 
 use super::Label;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Assigns numbers to labels. All generators write labels that end in a number. Only the distinct stems before these
-/// numbers are stored, so a further label with a known stem takes no memory.
+/// Assigns numbers to the names of labels. Programs that write GOAL files usually end their labels with a number. Only
+/// the distinct stems before these numbers are stored, so a further label with a known stem takes no memory.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,

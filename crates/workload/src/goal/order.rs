@@ -31,8 +31,8 @@ pub(super) struct Step {
     at_end: Vec<Slot>,
 }
 
-/// A stream, whose operations run one after another. Only computations occupy the stream. A send or a receive is handed
-/// to the network at once.
+/// A stream of operations. While one of its computations runs, no other operation of the stream begins. A send or a
+/// receive does not occupy the stream, because it is handed to the network at once.
 #[derive(Debug, Default)]
 struct Cpu {
     computing: bool,
@@ -42,8 +42,8 @@ struct Cpu {
 }
 
 /// A program in execution. Before an operation begins, a window of statements after it is read. A dependency
-/// may therefore follow the operation that it delays, by at most one window. Only unfinished operations are
-/// kept in memory.
+/// may therefore follow the operation that it delays, by at most one window. Of finished operations, only the
+/// labels are kept in memory.
 #[derive(Debug)]
 pub(super) struct Order<P> {
     pub(super) program: P,
@@ -96,7 +96,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         }
     }
 
-    /// True if the window has been read completely. It follows the earliest operation that has not begun.
+    /// True if the whole window after the earliest operation that has not begun has been read.
     fn is_far_enough(&self) -> bool {
         self.unbegun.front().is_some_and(|&(place, _)| self.read > place + self.window)
     }

@@ -7,7 +7,8 @@ use raddle_core::{Application, Bytes, Flow, FlowId, FlowKey, NodeId, Report, Req
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Receives each time in which a rank computes: the rank, the beginning and the end. The times of a rank do not overlap.
+/// A function that is called for each period in which a rank computes, with the rank, the begin and the end of the
+/// period. The periods of a rank do not overlap.
 pub type Computing = Box<dyn Fn(u32, Time, Time) + Send + Sync>;
 
 /// A job: its ranks run on hosts, at most one rank per host. The job also holds the state that the ranks
@@ -43,13 +44,14 @@ impl Job {
         &self.nodes
     }
 
-    /// Statistics of each rank, as of the last time that its host was polled.
+    /// Statistics of each rank, as of the latest time that the rank advanced.
     #[must_use]
     pub fn accounts(&self) -> Vec<Account> {
         (0..self.accounts.len()).map(|rank| *self.account(rank)).collect()
     }
 
-    /// Calls `computing` when a rank begins to compute. Threads of a run call it at the same time, in any order.
+    /// Makes ranks call `computing` when they begin to compute. Several threads of a run may call it at the same time,
+    /// in any order.
     ///
     /// # Panics
     /// If the job already has such a function.
@@ -97,7 +99,7 @@ impl Replay {
         }
     }
 
-    /// Returns the next flow to open.
+    /// Returns the next flow to open; `None` if the rank has no more messages to send now.
     fn next_flow(&mut self, now: Time) -> Option<Flow> {
         let outgoing = self.rank.next_outgoing()?;
         // Numbers count down from the maximum, so that they do not collide with the numbers of the workload's

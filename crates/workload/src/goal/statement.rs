@@ -41,7 +41,7 @@ pub enum Statement {
     Operation {
         /// The operation's name; needed only if a dependency refers to it.
         label: Option<Label>,
-        /// The stream on which the operation runs; operations on one stream run one after another.
+        /// The stream of the operation. While a computation runs on a stream, no other operation of the stream begins.
         cpu: u8,
         /// The operation itself.
         operation: Operation,

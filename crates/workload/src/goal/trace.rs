@@ -75,13 +75,13 @@ impl fmt::Debug for Trace {
 }
 
 impl Trace {
-    /// Checks a file from beginning to end, in memory that does not grow with the file. Checks the form of each
-    /// statement, the labels and the dependencies, and that no dependencies form a cycle. A dependency must follow the
-    /// operation that it delays by at most `window` statements. If the receives from a rank name the sender and the
-    /// tag, their number must equal the number of sends.
+    /// Checks a file from beginning to end, without holding the file in memory. Checks the form of each statement, the
+    /// labels and the dependencies, and that no dependencies form a cycle. A dependency must follow the operation that
+    /// it delays by at most `window` statements. A rank must receive as many messages as are sent to it. If its
+    /// receives name the sender and the tag, this holds for each sender and tag.
     ///
     /// # Errors
-    /// Returns the first problem, with its rank, line and column.
+    /// Returns a problem with its line and column.
     pub fn read(file: impl Read + Seek + Send + 'static, window: u64) -> Result<Self, Misread> {
         let source = Arc::new(Source(Mutex::new(Box::new(file))));
         let mut trace = Self { source, blocks: Vec::new(), counts: Counts::default() };

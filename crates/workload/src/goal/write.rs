@@ -41,7 +41,7 @@ fn write_statement(statement: &Statement, to: &mut impl Write) -> io::Result<()>
     }
 }
 
-/// Returns the number as text in a GOAL file: -1 represents `None`, which matches any number.
+/// Returns the number to write in a GOAL file: -1 for `None`, which matches any rank or tag.
 fn any(number: Option<u32>) -> i64 {
     number.map_or(-1, i64::from)
 }

@@ -14,7 +14,7 @@ pub trait Communication: std::fmt::Debug + Send + Sync {
     /// Returns the time that a rank computes in an iteration.
     fn compute(&self) -> Duration;
 
-    /// Returns the steps of `rank` before the main loop.
+    /// Returns the steps of `rank` before the main loop. `compute` is the time that the rank computes in an iteration.
     fn opening(&self, _rank: u32, _compute: Duration) -> Steps {
         Box::new(std::iter::empty())
     }

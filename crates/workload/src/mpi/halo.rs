@@ -1,4 +1,4 @@
-//! Halo exchange: neighbours on a grid of ranks exchange the borders of their parts of the grid. The patterns
+//! Halo exchange: neighbours on a grid of ranks exchange the borders of their blocks of data. The patterns
 //! of WRF, NAMD, LISO and the flow around an aircraft are reconstructions, since the traces of these programs
 //! are not public. Sizes follow from the published mean and largest messages (specifications/cee.md §6.5,
 //! Table II) or from the size of a known problem. Computing times are assumptions.
@@ -48,11 +48,11 @@ impl Halo {
 
     /// Models the weather model WRF, in two dimensions. A time step of WRF has many exchanges of single
     /// planes, some exchanges of whole columns, and one exchange of many fields together. With one exchange
-    /// of 97 KB, three of 12 KB and eleven of 400 B, the mean message is 9.2 KB (Table II: mean 9.3 KB,
+    /// of 97 KB, three of 12.1 KB and eleven of 400 B, the mean message is 9.2 KB (Table II: mean 9.3 KB,
     /// largest 97 KB).
     ///
     /// # Errors
-    /// If there are fewer than 2 ranks.
+    /// If there are fewer than 2 ranks, or more than 2^20.
     pub fn wrf(ranks: u32) -> Result<Self, WorkloadError> {
         let sizes = [&[97_000][..], &[12_100; 3], &[400; 11]].concat();
         let exchanges = sizes.into_iter().map(|bytes| [bytes; 3]).collect();
@@ -64,7 +64,7 @@ impl Halo {
     /// mean of 4 KB (Table II).
     ///
     /// # Errors
-    /// If there are fewer than 2 ranks.
+    /// If there are fewer than 2 ranks, or more than 2^20.
     pub fn liso(ranks: u32) -> Result<Self, WorkloadError> {
         let exchanges = [12_100, 2_000, 2_000, 2_000, 2_000].map(|bytes| [bytes; 3]);
         let compute = Duration::from_ms(1);
@@ -73,11 +73,11 @@ impl Halo {
 
     /// Models the molecular dynamics of NAMD on ApoA1, whose 92,224 atoms are divided evenly among the ranks.
     /// In NAMD, a patch has up to 26 neighbour patches. The patch sends the positions of its atoms to one
-    /// half of its neighbours. It sends the forces on the neighbours' atoms to the other half: 24 bytes per
+    /// half of its neighbours. It sends the forces on the neighbours' atoms to the other half. Both take 24 bytes per
     /// atom. Here both are sent at the same time, and the transform of the long-range forces is omitted.
     ///
     /// # Errors
-    /// If there are fewer than 2 ranks.
+    /// If there are fewer than 2 ranks, or more than 2^20.
     pub fn namd(ranks: u32) -> Result<Self, WorkloadError> {
         const ATOMS: u64 = 92_224;
         const VECTOR: u64 = 24;
@@ -87,11 +87,11 @@ impl Halo {
         Ok(Self { wraps: true, corners: true, compute, ..Self::new(grid, bytes)? })
     }
 
-    /// Models the flow around an aircraft on 160 x 160 x 160 cells. Two layers of cells, of five doubles
-    /// each, cross each face of a block. At the end of an iteration, five residuals are summed.
+    /// Models the flow around an aircraft on 160 x 160 x 160 cells. Through each face of a block, two layers of cells
+    /// are sent. A cell has five doubles. At the end of an iteration, five residuals are summed.
     ///
     /// # Errors
-    /// If there are fewer than 2 ranks.
+    /// If there are fewer than 2 ranks, or more than 2^20.
     pub fn airbus(ranks: u32) -> Result<Self, WorkloadError> {
         const CELLS: u64 = 160;
         const LAYERS: u64 = 2;
@@ -104,8 +104,8 @@ impl Halo {
         Ok(Self { exchanges, sum: CELL, compute, ..Self::new(grid, 0)? })
     }
 
-    /// Returns the neighbours of a rank. Each neighbour comes with the first dimension in which it differs
-    /// from the rank, and with the number of its direction. The numbers of opposite directions add up to 26.
+    /// Returns the neighbours of a rank. Each neighbour comes with the first dimension in which its direction leads
+    /// away from the rank, and with the number of this direction. The numbers of opposite directions add up to 26.
     fn neighbours(&self, rank: u32) -> Vec<(u32, usize, u32)> {
         let [x, y, _] = self.grid;
         let place = [rank % x, rank / x % y, rank / (x * y)];
@@ -161,8 +161,8 @@ impl Communication for Halo {
     }
 }
 
-/// Returns the grid of `ranks` ranks in the first `D` dimensions that is closest to a square or cube. The
-/// longest dimension comes first.
+/// Returns a grid of `ranks` ranks in the first `D` dimensions that is close to a square or cube. The longest
+/// dimension comes first.
 fn balanced<const D: usize>(ranks: u32) -> [u32; 3] {
     let mut grid = [1; 3];
     let mut rest = ranks;

@@ -43,8 +43,8 @@ impl Skeleton {
         lower::program(opening.chain(rounds).chain(closing))
     }
 
-    /// Returns the number of messages and the bytes of the largest message, or 0 if there are no messages.
-    /// Needs no memory per pair of ranks.
+    /// Returns the number of messages that all ranks send, and the bytes of the largest message (0 if there are no
+    /// messages). Needs no memory per pair of ranks.
     #[must_use]
     pub fn messages(&self) -> (u64, u64) {
         // Generated programs contain no errors, so `flatten` drops nothing.

@@ -80,7 +80,7 @@ pub enum Pairs {
         /// The distance, in hosts.
         by: usize,
     },
-    /// Several random hosts send to one host.
+    /// A given number of random hosts send to one host.
     Incast {
         /// Number of senders.
         senders: usize,
@@ -149,7 +149,8 @@ impl Source {
         })
     }
 
-    /// Returns each possible pair once.
+    /// Returns the list, or each pair of hosts in different groups once. Returns an error if there are more than 2^26
+    /// such pairs.
     pub(crate) fn each(self) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
         let (hosts, group) = match self {
             Self::List(list) => return Ok(list.to_vec()),
@@ -189,8 +190,8 @@ impl To {
 }
 
 impl Pairs {
-    /// Returns each of the pattern's pairs once, in the pattern's order. `Uniform` and `InterPod` return
-    /// every pair that they may draw.
+    /// Returns the pattern's list of pairs, in order. `Uniform` and `InterPod` return every pair that they may draw,
+    /// each pair once.
     ///
     /// # Errors
     /// If the fabric has too few hosts, the pattern does not fit the topology, or there are too many pairs.

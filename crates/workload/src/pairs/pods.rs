@@ -8,7 +8,7 @@ use raddle_topology::{ClosSize, Shape, Topology};
 /// The hosts of a Clos network by rack and pod. Hosts are the first nodes, ordered by pod and, within a pod, by rack.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pods {
-    /// Number of pods, at least 2.
+    /// Number of pods, or of leaves of a leaf-spine; at least 2.
     count: usize,
     /// Hosts per pod.
     pub(super) size: usize,

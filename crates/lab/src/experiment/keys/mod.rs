@@ -1,5 +1,5 @@
 //! The keys of an experiment's file. Each key is declared once, with its name, type, default, range and description.
-//! `run/capabilities.rs` lists the engines that ignore a key.
+//! `run/capabilities.rs` lists the engines that do not support a key.
 //!
 //! A [`Section`](super::Section) reads a table by its declaration. The book's [page] of all keys, `raddle explain`,
 //! `raddle list keys` and the JSON [`schema()`] are generated from the same declarations. A table is declared in the
@@ -26,7 +26,7 @@ pub use named::{Name, Named};
 pub use nested::{Any, Inner, Kinded, Tables};
 #[cfg(test)]
 pub(crate) use reference::all;
-pub(crate) use reference::{default_of, described};
+pub(crate) use reference::{default_of, described, explain_value, meant};
 pub use reference::{explain, names, page};
 pub use schema::schema;
 
@@ -122,7 +122,7 @@ pub struct Key<T> {
     /// Other names for values: each alias with the value that it stands for.
     also: &'static [(&'static str, &'static str)],
     kinds: &'static [Kind],
-    /// Gives the names that the registry of schemes adds.
+    /// Gives all names that the key chooses from, if some of them come from the registry of schemes.
     registered: Option<fn(&Registry) -> Choices>,
     table: Option<&'static Keys>,
 }
@@ -201,8 +201,8 @@ impl<T> Key<T> {
         self
     }
 
-    /// Sets the names from the registry that the key chooses from, each with a one-line description. Messages call the
-    /// names `chosen`.
+    /// Sets the function that gives all names that the key chooses from, each with a one-line description, if some of
+    /// them come from the registry. Messages call the names `chosen`.
     pub(crate) const fn registered(mut self, chosen: &'static str, names: fn(&Registry) -> Choices) -> Self {
         (self.chosen, self.registered) = (chosen, Some(names));
         self

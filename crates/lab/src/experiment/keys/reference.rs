@@ -75,8 +75,30 @@ pub fn names() -> Vec<(String, String)> {
     names
 }
 
+/// The declared values for which `name` is an alias, such as `folded_clos` for `leaf_spine`.
+pub(crate) fn meant(name: &str, registry: &Registry) -> impl Iterator<Item = String> {
+    all().filter_map(move |key| key.meant(name, registry))
+}
+
+/// The keys that have `name` among their values, with the description of the value, as text and as JSON; `None` if no
+/// key has this value.
+pub(crate) fn explain_value(name: &str, registry: &Registry) -> Option<(String, Value)> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for place in tables(&ROOT).into_iter().flat_map(places) {
+        let path = place.path();
+        for (_, words) in place.key.choices(registry).into_iter().filter(|(choice, _)| choice == name) {
+            if !lines.iter().any(|(other, _)| *other == path) {
+                lines.push((path.clone(), words.to_owned()));
+            }
+        }
+    }
+    let text = |(path, words): &(String, String)| format!("{path} = \"{name}\"\n{words}\n");
+    let json = |(path, words): &(String, String)| json!({ "key": path, "value": name, "words": words });
+    let texts: Vec<_> = lines.iter().map(text).collect();
+    (!lines.is_empty()).then(|| (texts.join("\n"), lines.iter().map(json).collect()))
+}
+
 /// The keys of all tables and of all kinds.
-#[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static dyn Declared> {
     tables(&ROOT).into_iter().flat_map(places).map(|place| place.key)
 }

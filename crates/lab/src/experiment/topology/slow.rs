@@ -235,7 +235,8 @@ mod tests {
 
     #[test]
     fn named_links_are_slowed_one_way_or_both() {
-        // specifications/cee.md §6.4: the four links that lead down from the roots towards the upper half of the hosts.
+        // Three links that lead down from the roots towards the upper half of the hosts, as in
+        // specifications/cee.md §6.4.
         let tables = [(16, 14, "rate = \"2.5 Gbps\""), (18, 14, "share = 0.1"), (17, 15, "share = \"10%\"")]
             .map(|(from, to, rate)| format!("[[topology.slow]]\nfrom = {from}\nto = {to}\n{rate}\n"))
             .join("\n");

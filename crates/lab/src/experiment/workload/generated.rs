@@ -87,7 +87,7 @@ fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
     }
 }
 
-/// Reads arrivals. The second result is the size of a frame, if each flow is a frame.
+/// Reads arrivals. The second result is the size of a frame, if each flow is a frame or a burst of frames.
 fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, toml::Table), Problem> {
     let mut frame = None;
     let arrivals = match section.kind(&ARRIVALS_KIND)? {
@@ -237,7 +237,8 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
     Ok((pairs, section.finish()?))
 }
 
-/// Reads a pattern that permutes the digits of a host's number, and the radix of the digits if it is given.
+/// Reads a pattern that reorders or complements the digits of a host's number, and the radix of the digits if it is
+/// given.
 fn digits(section: &mut Section<'_>, pattern: Digits) -> Result<Pairs, Problem> {
     Ok(Pairs::Digits { pattern, radix: section.get(&RADIX)? })
 }

@@ -13,8 +13,8 @@ use crate::experiment::value::{Item, Value};
 use raddle_core::NodeId;
 use raddle_workload::{Hotspot, Sources, Victim};
 
-/// Reads `hotspot`. The workload's `duration`, if given, is the duration of the run. If `alone` is true, the hotspot is
-/// the only traffic, and `duration` has a default.
+/// Reads `hotspot`. The workload's `duration`, if given, is the time for which victims send. If `alone` is true, the
+/// hotspot is the only traffic, and the resolved experiment states the default of `duration`.
 pub(super) fn read_hotspot(section: &mut Section<'_>, alone: bool) -> Result<Hotspot, Problem> {
     let mut inner = section.section(&HOTSPOT)?.ok_or_else(|| section.missing(&HOTSPOT))?;
     let output = inner.kind(&HOTSPOT_TYPE)? == "output";

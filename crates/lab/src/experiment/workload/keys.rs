@@ -24,13 +24,14 @@ keys! {
         PAIRS: Kinded = Key::new("pairs").table(&PAIRS_KEYS).example("\"uniform\"");
         /// Number of drawn flows. Give `flows`, `duration` or `once`.
         FLOWS: u32 = Key::new("flows").above_zero().example("1000");
-        /// Drawn flows start until this time. Long flows and hotspots send until this time.
+        /// Drawn flows start until this time. Long flows and the victims of a hotspot send until this time.
         DURATION: Duration = Key::new("duration").above_zero().example("\"10 ms\"");
         /// If true, each pair has one flow.
         ONCE: bool = Key::new("once").computed("`false`").example("true");
         /// Deadlines of drawn flows. If left out, flows have no deadlines.
         DEADLINES: Kinded = Key::new("deadlines").table(&DEADLINES_KEYS).example("{ kind = \"fixed\", deadline = \"1 ms\" }");
-        /// One long flow per pair sends at this share of the sender's link rate from time 0 on.
+        /// One long flow per pair sends from time 0 on. The long flows of a sender together have this share of its
+        /// link's rate.
         LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
         /// Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
         HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
@@ -52,7 +53,7 @@ keys! {
             .computed("the first algorithm that is listed for the operation")
             .example("\"ring\"")
             .registered("algorithm", algorithms);
-        /// Bytes of a collective operation.
+        /// Bytes that a rank contributes to a collective operation, or distributes to each rank.
         SIZE: Bytes = Key::new("size").above_zero().example("\"1 MB\"");
         /// Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no
         /// message uses rendezvous.
@@ -161,7 +162,7 @@ keys! {
 
     /// The keys of a skeleton.
     pub(crate) SKELETON_KEYS = "workload" {
-        /// The communication pattern of a known program, or of neighbours on a grid (`halo`).
+        /// The communication pattern of a known program, or of neighbors on a grid (`halo`).
         SKELETON: Name = Key::new("skeleton").example("\"cg\"").registered("skeleton", skeletons);
         /// Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
         RANKS: u32 = Key::new("ranks").above_zero().example("64");
@@ -176,7 +177,7 @@ keys! {
             Key::new("sizes").example("[\"97 KB\"]").such("one or more sizes", |sizes: &Vec<Bytes>| !sizes.is_empty());
         /// If true, the grid of `halo` wraps around.
         WRAPS: bool = Key::new("wraps").or("false");
-        /// If true, ranks of `halo` also send to neighbours across corners.
+        /// If true, ranks of `halo` also send to neighbors across corners.
         CORNERS: bool = Key::new("corners").or("false");
         /// Number of iterations of a skeleton or a collective operation.
         ITERATIONS: u32 = Key::new("iterations").computed("the program's own").above_zero().example("10");
@@ -232,7 +233,7 @@ key! {
     /// Rate of each sender, as a share of its link's rate.
     pub(super) SENDER_LOAD: f64 =
         Key::new("load").required().example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
-    /// Size of a frame. Each frame is a flow. CEE's evaluation uses 1500 B.
+    /// Size of a frame. Each frame is a flow, except with `bursty`. CEE's evaluation uses 1500 B.
     pub(super) FRAME: Bytes = Key::new("frame").or("\"1500 B\"").above_zero();
     /// Mean number of frames in a burst.
     pub(super) BURST: u32 = Key::new("burst").required().above_zero().example("10");

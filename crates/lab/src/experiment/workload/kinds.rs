@@ -9,7 +9,7 @@ use raddle_workload::mpi::collectives::{ALGORITHMS, Algorithm};
 use raddle_workload::mpi::{KNOWN, Known};
 use raddle_workload::{PUBLISHED, Published};
 
-/// The keys that choose a kind, each with the word under which `raddle list` shows the kinds.
+/// The words under which `raddle list` shows kinds, each with the key that chooses among these kinds.
 static ROLES: [(&str, &Key<Name>); 5] = [
     ("arrivals", &ARRIVALS_KIND),
     ("sizes", &SIZES_KIND),

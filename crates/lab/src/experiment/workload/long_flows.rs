@@ -1,4 +1,5 @@
-//! Long flows: one flow for each pair. From time 0 on, the flow uses a stated share of the sender's link rate.
+//! Long flows: one flow for each pair. From time 0 on, the flows of a sender together have a stated share of its link's
+//! rate.
 
 use super::generated::read_pairs;
 use super::keys::{APP_RATE, ARRIVALS, DEADLINES, DURATION, FLOWS, LOAD, ONCE, SIZES};

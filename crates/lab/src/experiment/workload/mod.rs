@@ -153,7 +153,7 @@ impl WorkloadSpec {
         Ok(())
     }
 
-    /// Number of flows that start at the same time, if that number is known before the flows are generated.
+    /// Number of flows that start at time 0 or soon after, if that number is known before the flows are generated.
     pub(crate) fn at_once(&self) -> Option<u64> {
         let Kind::Generated(workload) = &self.flows else { return None };
         match (workload.arrivals, workload.amount) {

@@ -254,7 +254,7 @@ fn split(flow: &mut Section<'_>, links: &[(String, f64)]) -> Result<Vec<(u32, f3
             Value::Float(share) => share,
             Value::Integer(share) => share as f64,
             ref other => {
-                let cause = Cause::WrongType { expected: "a share", found: other.kind() };
+                let cause = Cause::WrongType { expected: "a share", found: other.kind().to_owned() };
                 return Err(Problem::at(&entry.item.at, cause));
             }
         };

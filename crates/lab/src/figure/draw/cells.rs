@@ -1,7 +1,7 @@
 //! A table of numbers as coloured cells. Larger numbers have darker cells.
 
 use super::letters::{centred, fitting, widest};
-use super::number::number as shown;
+use super::number::column;
 use super::style::{Sizes, grey};
 use super::{Cells, GREY, failed, header};
 use crate::Error;
@@ -11,7 +11,7 @@ use plotters::prelude::*;
 /// Shade of grey, from 0 to 255, below which white letters are easier to read than black ones.
 const DARK: f64 = 115.0;
 
-/// Significant digits of a number in a cell.
+/// Significant digits of the largest number of a column.
 const DIGITS: usize = 4;
 
 #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
@@ -32,10 +32,9 @@ pub(super) fn draw<B: DrawingBackend>(
     let cell_width = (width - names) / columns.len().max(1) as i32;
     let cell_height = (height - heading) / rows.len().max(1) as i32;
     let column_letters = fitting(columns.iter().map(String::as_str), cell_width - edge, type_sizes);
-    let words: Vec<Vec<Option<String>>> = numbers
-        .iter()
-        .map(|row| row.iter().map(|number| number.map(|number| shown(number, DIGITS))).collect())
-        .collect();
+    let by_column = |i: usize| numbers.iter().map(|row| row[i]).collect::<Vec<Option<f64>>>();
+    let numbers: Vec<_> = (0..columns.len()).map(by_column).collect();
+    let words: Vec<_> = numbers.iter().map(|numbers| column(numbers, DIGITS)).collect();
     let letters =
         fitting(words.iter().flatten().flatten().map(String::as_str), cell_width - 2 * edge, type_sizes);
     let most = numbers.iter().flatten().flatten().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -52,8 +51,8 @@ pub(super) fn draw<B: DrawingBackend>(
         let at = (names / 2, middle(0, j).1);
         area.draw(&Text::new(row.clone(), at, centred(row_letters, BLACK))).map_err(failed)?;
     }
-    for (j, (row, words)) in (0..).zip(numbers.iter().zip(words)) {
-        for (i, (number, word)) in (0..).zip(row.iter().zip(words)) {
+    for (i, (numbers, words)) in (0..).zip(numbers.iter().zip(words)) {
+        for (j, (number, word)) in (0..).zip(numbers.iter().zip(words)) {
             let (Some(number), Some(word)) = (number, word) else { continue };
             let depth = 0.08 + 0.82 * (number / most).clamp(0.0, 1.0).sqrt();
             let corner = (names + i * cell_width, heading + j * cell_height);

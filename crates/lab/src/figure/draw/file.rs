@@ -19,6 +19,8 @@ pub(super) enum Format {
 
 /// Pixels per inch on which SVG and PDF pictures are laid out. Both have coordinates of this precision, and no pixels.
 const PRECISION: u32 = 720;
+/// Most pixels of a PNG picture. They take 300 MB of memory.
+const MOST_PIXELS: u64 = 100_000_000;
 /// Pixels per inch of CSS, the unit of the width and height of an SVG picture.
 const CSS_DPI: f64 = 96.0;
 
@@ -54,6 +56,9 @@ impl Format {
     }
 
     /// Draws a picture of this width and height in pixels, and writes the file.
+    ///
+    /// # Errors
+    /// If the picture has too many pixels, cannot be drawn, or the file cannot be written.
     pub(super) fn write(
         self,
         file: &Path,
@@ -68,18 +73,36 @@ impl Format {
                 with_lengths(&text, size, dpi).into_bytes()
             }
             Self::Png => {
+                ensure_pixels(size, dpi)?;
                 let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
                 picture.draw(&Bitmap::new(&mut pixels, size).into_drawing_area())?;
                 png(&pixels, size, dpi)?
             }
             Self::Pdf => {
-                let mut page = Page::new(size, dpi)?;
+                let mut page = Page::new(size, dpi);
                 picture.draw(&(&mut page).into_drawing_area())?;
                 page.finish()
             }
         };
         Ok(write_file(file, &bytes)?)
     }
+}
+
+/// Returns an error if a PNG picture of this size would have more than [`MOST_PIXELS`].
+fn ensure_pixels((width, height): (u32, u32), dpi: u32) -> Result<(), Error> {
+    let pixels = u64::from(width) * u64::from(height);
+    if pixels <= MOST_PIXELS {
+        return Ok(());
+    }
+    let millions = |pixels: u64| pixels.div_ceil(1_000_000);
+    let (most, got) = (millions(MOST_PIXELS), millions(pixels));
+    let what = format!(
+        "a PNG picture must have at most {most} million pixels (got {width} x {height}, which is {got} million)"
+    );
+    // Both lengths of a picture grow with its pixels per inch.
+    let most_dpi = f64::from(dpi) * (MOST_PIXELS as f64 / pixels as f64).sqrt();
+    let hint = format!("give a `dpi` of at most {:.0}, or a smaller `size`", most_dpi.floor());
+    Err(Error::Usage { what, hint })
 }
 
 /// The picture in SVG with its width and height in pixels of CSS. Its coordinates stay as they are.
@@ -117,6 +140,16 @@ mod tests {
         let of = |name: &str| Format::of(Path::new(name)).ok();
         assert_eq!([of("a.svg"), of("a.pdf")], [Some(Format::Svg), Some(Format::Pdf)]);
         assert_eq!([of("a.jpg"), of("png")], [None, None]);
+    }
+
+    #[test]
+    fn a_png_picture_with_too_many_pixels_is_refused() {
+        assert!(ensure_pixels((10_000, 10_000), 200).is_ok());
+        let Err(Error::Usage { what, hint }) = ensure_pixels((120_000, 120_000), 2_400) else {
+            panic!("the picture would take 43 GB");
+        };
+        assert!(what.contains("100 million pixels (got 120000 x 120000, which is 14400 million)"), "{what}");
+        assert!(hint.contains("at most 200"), "{hint}");
     }
 
     #[test]

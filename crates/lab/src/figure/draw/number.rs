@@ -1,6 +1,6 @@
 //! Numbers in pictures. Every number of every picture follows one rule: at most some significant digits, and a letter
 //! for thousands (k), millions (M) and so on. There are neither exponents nor separators. The page of `raddle report`
-//! follows the same rule on its axes.
+//! follows the same rule on its axes. In a column of a table, the numbers also have the same letter and decimals.
 
 /// Letters for factors, the largest first.
 const UNITS: [(f64, &str); 6] = [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
@@ -8,10 +8,41 @@ const UNITS: [(f64, &str); 6] = [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G
 /// A number with at most `digits` significant digits: `0.5`, `950`, `1.5k`, `20M`.
 pub(super) fn number(value: f64, digits: usize) -> String {
     let value = rounded(value, digits);
-    let unit = UNITS.iter().find(|(factor, _)| value.abs() >= *factor);
-    let (factor, letter) = unit.copied().unwrap_or((1.0, ""));
+    let (factor, letter) = unit(value);
     // Rounding once more removes the rounding error of the division.
     format!("{}{letter}", rounded(value / factor, digits))
+}
+
+/// The numbers of a column of a table. The largest number has `digits` significant digits, and all have its letter and
+/// its decimals: `114.2` beside `135.0`. If the smallest number would keep fewer than two digits, each number has a
+/// letter and decimals of its own: `0.031` beside `114.2`.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "there are from 0 to 19 decimals")]
+pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String>> {
+    let each = |show: &dyn Fn(f64) -> String| values.iter().map(|value| value.map(show)).collect();
+    let sizes =
+        || values.iter().flatten().map(|value| value.abs()).filter(|size| size.is_finite() && *size > 0.0);
+    let most = rounded(sizes().fold(0.0, f64::max), digits);
+    let (factor, letter) = unit(most);
+    // The decimal place of the first digit: 2 for 135, -1 for 0.5.
+    let first = |size: f64| (size / factor).log10().floor();
+    let decimals = digits as f64 - 1.0 - first(most);
+    let is_common = (0.0..20.0).contains(&decimals) && sizes().all(|size| first(size) + decimals >= 1.0);
+    if !is_common {
+        return each(&|value| number(value, digits));
+    }
+    let shown = |value: f64, decimals: usize| format!("{:.decimals$}", value / factor);
+    // Zeros at the end of all numbers are left out.
+    let needed = |&value: &f64| {
+        let text = shown(value, decimals as usize);
+        text.split_once('.').map_or(0, |(_, fraction)| fraction.trim_end_matches('0').len())
+    };
+    let decimals = values.iter().flatten().map(needed).max().unwrap_or(0);
+    each(&|value| format!("{}{letter}", shown(value, decimals)))
+}
+
+/// The factor and the letter of a number.
+fn unit(value: f64) -> (f64, &'static str) {
+    UNITS.into_iter().find(|(factor, _)| value.abs() >= *factor).unwrap_or((1.0, ""))
 }
 
 /// The value with so many significant digits.
@@ -36,5 +67,25 @@ mod tests {
     fn only_as_many_digits_remain_as_asked_for() {
         let read = [286.162, 1_234.5, 12.345, 0.123_456].map(|value| number(value, 3));
         assert_eq!(read, ["286", "1.23k", "12.3", "0.123"]);
+    }
+
+    #[test]
+    fn numbers_of_a_column_have_the_same_decimals() {
+        let of = |values: &[f64]| {
+            let values: Vec<_> = values.iter().copied().map(Some).collect();
+            column(&values, 4).into_iter().flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[114.24, 135.0, 9.87]), ["114.2", "135.0", "9.9"]);
+        assert_eq!(of(&[0.5, 0.25, 0.0]), ["0.50", "0.25", "0.00"]);
+        assert_eq!(of(&[4.0, 16.0, 512.0]), ["4", "16", "512"]);
+        assert_eq!(of(&[10.0, 20.0]), ["10", "20"]);
+        assert_eq!(of(&[950.0, 12_340.0]), ["0.95k", "12.34k"]);
+        assert_eq!(of(&[999.97, 1.0e3]), ["1k", "1k"]);
+        assert_eq!(of(&[-114.24, 135.0]), ["-114.2", "135.0"]);
+        // A common number of decimals would hide the small numbers.
+        assert_eq!(of(&[114.24, 0.031]), ["114.2", "0.031"]);
+        assert_eq!(of(&[1.0, 2e6]), ["1", "2M"]);
+        assert_eq!(column(&[None, Some(0.0)], 4), [None, Some("0".to_owned())]);
+        assert_eq!(column(&[Some(f64::NAN), Some(0.5)], 4), [Some("NaN".to_owned()), Some("0.5".to_owned())]);
     }
 }

@@ -8,13 +8,10 @@
 
 use super::letters;
 use super::style::POINTS_PER_INCH;
-use crate::Error;
-use ab_glyph::{Font, FontRef, OutlineCurve, Point, ScaleFont};
+use ab_glyph::{OutlineCurve, Point};
 use pdf_writer::{Content, Filter, Finish, Pdf, Rect, Ref};
-use plotters_backend::text_anchor::{HPos, VPos};
 use plotters_backend::{
     BackendColor, BackendCoord, BackendStyle, BackendTextStyle, DrawingBackend, DrawingErrorKind,
-    FontTransform,
 };
 use std::convert::Infallible;
 
@@ -27,18 +24,17 @@ pub(super) struct Page {
     size: (u32, u32),
     /// Length of a pixel, in points.
     pixel: f32,
-    font: FontRef<'static>,
 }
 
 impl Page {
     /// An empty page of this width and height in pixels.
     #[allow(clippy::cast_possible_truncation, reason = "pixels and points of a page are small numbers")]
-    pub(super) fn new(size: (u32, u32), dpi: u32) -> Result<Self, Error> {
+    pub(super) fn new(size: (u32, u32), dpi: u32) -> Self {
         let pixel = (POINTS_PER_INCH / f64::from(dpi)) as f32;
         let mut content = Content::new();
         // The y axis of PDF goes up. The y axis of pixels goes down.
         content.transform([pixel, 0.0, 0.0, -pixel, 0.0, size.1 as f32 * pixel]);
-        Ok(Self { content, size, pixel, font: letters::outlines()? })
+        Self { content, size, pixel }
     }
 
     /// The bytes of a file with this page.
@@ -79,8 +75,8 @@ impl Page {
         }
     }
 
-    /// Adds the outline of a glyph. `place` maps the units of the font to pixels.
-    fn glyph(&mut self, curves: &[OutlineCurve], place: impl Fn(Point) -> (f32, f32)) {
+    /// Adds the outline of a glyph.
+    fn glyph(&mut self, curves: &[OutlineCurve]) {
         let mut last = None;
         for curve in curves {
             let (from, controls, to) = match *curve {
@@ -96,15 +92,12 @@ impl Page {
                 OutlineCurve::Cubic(a, first, second, b) => (a, Some((first, second)), b),
             };
             if last != Some(from) {
-                let (x, y) = place(from);
-                self.content.move_to(x, y);
+                self.content.move_to(from.x, from.y);
             }
-            let (x, y) = place(to);
             match controls {
-                None => self.content.line_to(x, y),
+                None => self.content.line_to(to.x, to.y),
                 Some((first, second)) => {
-                    let ((x1, y1), (x2, y2)) = (place(first), place(second));
-                    self.content.cubic_to(x1, y1, x2, y2, x, y)
+                    self.content.cubic_to(first.x, first.y, second.x, second.y, to.x, to.y)
                 }
             };
             last = Some(to);
@@ -190,48 +183,11 @@ impl DrawingBackend for &mut Page {
         Ok(())
     }
 
-    fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, (x, y): BackendCoord) -> Drawn {
-        if !self.ink(style.color()) {
-            return Ok(());
+    fn draw_text<S: BackendTextStyle>(&mut self, text: &str, style: &S, at: BackendCoord) -> Drawn {
+        if self.ink(style.color()) {
+            letters::outlines(text, style, at).iter().for_each(|outline| self.glyph(&outline.curves));
+            self.content.fill_nonzero();
         }
-        #[allow(clippy::cast_possible_truncation, reason = "a size in pixels")]
-        let size = style.size() as f32;
-        let font = self.font.clone();
-        let scaled = font.as_scaled(size);
-        let (mut width, mut glyphs, mut last) = (0.0, Vec::new(), None);
-        for letter in text.chars() {
-            let glyph = scaled.glyph_id(letter);
-            width += last.map_or(0.0, |last| scaled.kern(last, glyph));
-            glyphs.push((glyph, width));
-            width += scaled.h_advance(glyph);
-            last = Some(glyph);
-        }
-        let begin = match style.anchor().h_pos {
-            HPos::Left => 0.0,
-            HPos::Center => -width / 2.0,
-            HPos::Right => -width,
-        };
-        // The height of capitals is 0.62 of the size of type.
-        let base = match style.anchor().v_pos {
-            VPos::Top => 0.65 * size,
-            VPos::Center => 0.3 * size,
-            VPos::Bottom => -0.2 * size,
-        };
-        let unit = size / font.height_unscaled();
-        let turned = |(across, down): (f32, f32)| {
-            let (across, down) = match style.transform() {
-                FontTransform::None => (across, down),
-                FontTransform::Rotate90 => (-down, across),
-                FontTransform::Rotate180 => (-across, -down),
-                FontTransform::Rotate270 => (down, -across),
-            };
-            (x as f32 + across, y as f32 + down)
-        };
-        for (glyph, at) in glyphs {
-            let Some(outline) = font.outline(glyph) else { continue };
-            self.glyph(&outline.curves, |point| turned((begin + at + point.x * unit, base - point.y * unit)));
-        }
-        self.content.fill_nonzero();
         Ok(())
     }
 }

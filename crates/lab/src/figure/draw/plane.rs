@@ -9,6 +9,7 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::iter;
 
 /// A plane with its layout: the points in the units of the axes, and the axes.
 pub(super) struct Laid<'a> {
@@ -59,8 +60,9 @@ fn bar_width(plane: &Plane) -> f64 {
 const ASIDE: f64 = 0.007;
 const ASIDE_TOGETHER: f64 = 0.02;
 
+/// The place of a value on an axis. It is not finite for a value that a logarithmic axis cannot show.
 fn place(value: f64, log: bool) -> f64 {
-    if log { value.max(1e-12).log10() } else { value }
+    if log { value.log10() } else { value }
 }
 
 impl<'a> Laid<'a> {
@@ -71,17 +73,22 @@ impl<'a> Laid<'a> {
             y: place(point.y, *log_y),
             error: point.error.map(|(least, most)| (place(least, *log_y), place(most, *log_y))),
         };
-        let points =
-            |series: &Series| series.points.iter().map(point).filter(|at| at.y.is_finite()).collect();
+        let is_shown = |at: &Point| at.x.is_finite() && at.y.is_finite();
+        let points = |series: &Series| series.points.iter().map(point).filter(is_shown).collect();
         let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
-        let heights =
-            all().flat_map(|at| [Some(at.y), at.error.map(|ends| ends.0), at.error.map(|ends| ends.1)]);
+        // On a logarithmic axis, an error bar that reaches 0 ends at the axis. On other axes, an interval of the mean can
+        // reach below zero although no value is negative, and is cut off at zero.
+        let is_positive = !log_y && all().all(|at| at.y >= 0.0);
+        let is_shown = |end: &f64| !log_y || *end > place(0.0, true);
+        let cut = |end: f64| if is_positive { end.max(0.0) } else { end };
+        let ends = |at: &Point| at.error.into_iter().flat_map(|(least, most)| [least, most]).filter(is_shown);
+        let heights = all().flat_map(|at| iter::once(at.y).chain(ends(at).map(cut)));
         let x = match &plane.ticks {
             Some(names) => Axis::named(names),
             None => Axis::new(all().map(|at| at.x), *log_x, false),
         };
-        let y = Axis::new(heights.flatten(), *log_y, true);
+        let y = Axis::new(heights, *log_y, true);
         let step = match mark {
             Mark::Bars => bar_width(plane),
             Mark::Curves if all().any(|at| at.error.is_some()) => {
@@ -91,7 +98,10 @@ impl<'a> Laid<'a> {
         };
         let middle = (drawn.len() as f64 - 1.0) / 2.0;
         for (i, points) in drawn.iter_mut().enumerate() {
-            points.iter_mut().for_each(|at| at.x += (i as f64 - middle) * step);
+            for at in points {
+                at.x += (i as f64 - middle) * step;
+                at.error = at.error.map(|(least, most)| (least.max(y.range.start), most));
+            }
         }
         let words = Sizes::line_of(sizes.words) + 2 * sizes.tick_mark();
         let y_names = widest(y.names().iter().map(String::as_str), sizes.ticks) + sizes.tick_mark();
@@ -176,11 +186,13 @@ impl<'a> Laid<'a> {
                 Mark::Bars => BLACK.stroke_width(sizes.thin),
             };
             let cap = 0.005 * (x.range.end - x.range.start);
-            let strokes =
-                points.iter().filter_map(|at| Some((at.x, at.error?))).flat_map(|(x, (least, most))| {
-                    let across = |y| [(x - cap, y), (x + cap, y)];
-                    [[(x, least), (x, most)], across(least), across(most)]
-                });
+            let errors = points.iter().filter_map(|at| Some((at.x, at.error?)));
+            let strokes = errors.flat_map(|(x, (least, most))| {
+                let across = |y| [(x - cap, y), (x + cap, y)];
+                // An error bar that is cut off at the axis has no cap there.
+                let lower = (least > y.range.start).then(|| across(least));
+                [Some([(x, least), (x, most)]), lower, Some(across(most))].into_iter().flatten()
+            });
             context.draw_series(strokes.map(|ends| PathElement::new(ends, ink))).map_err(failed)?;
         }
         let (origin, (across, down)) = (area.get_base_pixel(), context.plotting_area().get_pixel_range());
@@ -211,5 +223,43 @@ mod tests {
         assert_eq!([3, 8].map(|count| names(count).lines), [1, 2]);
         let Names { size, .. } = names(8);
         assert!(size >= sizes.smallest && widest(["Clairvoyant"], size) <= 2 * 1_450 / 8);
+    }
+
+    #[test]
+    fn an_interval_of_positive_numbers_is_cut_off_at_zero() {
+        letters::register();
+        let sizes = Look::default().sizes(96);
+        let begins = |y: f64, log_y| {
+            let error = Some((-2.0, 28.0));
+            let series = vec![Series { label: String::new(), points: vec![Point { x: 0.0, y, error }] }];
+            let (title, x_label, y_label) = Default::default();
+            let (ticks, mark) = (Some(vec!["a".to_owned()]), Mark::Bars);
+            let plane =
+                Plane { title, note: None, x_label, y_label, ticks, log_x: false, log_y, mark, series };
+            let laid = Laid::of(&plane, &sizes);
+            (laid.y.range.start, laid.drawn[0][0].error.map(|(least, _)| least))
+        };
+        assert_eq!(begins(13.0, false), (0.0, Some(0.0)));
+        assert_eq!(begins(-1.0, false), (-2.0, Some(-2.0)));
+        assert_eq!(begins(13.0, true), (1.0, Some(1.0)), "10 is the power of ten below 13");
+    }
+
+    #[test]
+    fn an_error_bar_that_reaches_zero_does_not_stretch_a_logarithmic_axis() {
+        letters::register();
+        let points = vec![Point { x: 0.0, y: 20.0, error: Some((-5.0, 45.0)) }];
+        let plane = Plane {
+            title: String::new(),
+            note: None,
+            x_label: String::new(),
+            y_label: String::new(),
+            ticks: None,
+            log_x: false,
+            log_y: true,
+            mark: Mark::Curves,
+            series: vec![Series { label: String::new(), points }],
+        };
+        let range = Laid::of(&plane, &Look::default().sizes(96)).y.range;
+        assert!(range.start >= 0.0 && range.end >= 45.0_f64.log10() && range.end <= 2.0, "{range:?}");
     }
 }

@@ -17,6 +17,14 @@ pub enum Style {
     Slides,
 }
 
+impl Style {
+    /// The style with this name: `screen`, `paper` or `slides`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, ..)| *known == name).map(|&(_, style, _)| style)
+    }
+}
+
 impl Named for Style {
     const WHAT: &'static str = "style of pictures";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[

@@ -86,8 +86,31 @@ impl Stat {
         }
     }
 
-    /// Reads the list of statistics at `key`, each with its name; an empty list if the key is missing. The statistic
-    /// `share` is not accepted.
+    /// The words for the statistic in the label of an axis; `None` for the mean, which labels do not name. `unit` is the
+    /// unit of the sample.
+    pub(super) fn words(self, unit: &str) -> Option<String> {
+        let bound = |bound: f64| format!("{bound} {unit}").trim_end().to_owned();
+        Some(match self {
+            Self::Mean => return None,
+            Self::Total => "total".to_owned(),
+            Self::Count => "number of values".to_owned(),
+            Self::Variation => "coefficient of variation".to_owned(),
+            Self::Percentile(p) if p >= 100.0 => "maximum".to_owned(),
+            Self::Percentile(p) => format!("p{p}"),
+            Self::Share { least, most } => match (least.is_finite(), most.is_finite()) {
+                (true, true) => format!("share of values from {least} to {}", bound(most)),
+                (true, false) => format!("share of values of at least {}", bound(least)),
+                (false, _) => format!("share of values of at most {}", bound(most)),
+            },
+        })
+    }
+
+    /// True if the statistic has the unit of the sample. A count, a share and a coefficient of variation have no unit.
+    pub(super) fn has_unit(self) -> bool {
+        !matches!(self, Self::Count | Self::Variation | Self::Share { .. })
+    }
+
+    /// Reads the list of statistics at `key`, each with its name; an empty list if the key is missing.
     pub(in crate::figure) fn list(
         section: &mut Section<'_>,
         key: &dyn Declared,

@@ -24,7 +24,7 @@ impl Lock {
     /// Locks the file at `path`, which represents `directory`.
     ///
     /// # Errors
-    /// If another process holds the lock, or the file cannot be created.
+    /// If another process holds the lock, or the file cannot be created or locked.
     pub(super) fn take(path: PathBuf, directory: &Path) -> Result<Self, Error> {
         loop {
             let mut options = OpenOptions::new();
@@ -52,7 +52,7 @@ impl Lock {
     /// different shards do not exclude each other.
     ///
     /// # Errors
-    /// If another process holds the lock, or the folder cannot be created.
+    /// If another process holds the lock, or the folder or its lock file cannot be created.
     pub(crate) fn of_folder(folder: &Path, shard: Option<Shard>) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let shard = shard.map_or(String::new(), |shard| format!("{shard}."));
@@ -82,7 +82,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino()))
 }
 
-/// True if `path` still names this open file. Taken to be so on systems other than Unix, which have no inodes to compare.
+/// Always true: systems other than Unix have no inodes to compare.
 #[cfg(not(unix))]
 pub(super) fn is_at(_: &File, _: &Path) -> bool {
     true

@@ -1,4 +1,4 @@
-//! `manifest.json`: the origin of the results in a directory, and the digests of the files that Raddle wrote there.
+//! `manifest.json`: the origin of the results in a directory, and the digests of the files that Raddle wrote into it.
 
 use super::MARKER;
 use crate::digest;
@@ -17,7 +17,7 @@ pub(crate) const MANIFEST: &str = "manifest.json";
 /// The inputs of the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
-    /// The kind of results: a run, a search or a figure.
+    /// The kind of results: a run, a search, a sweep or a figure.
     pub(super) kind: String,
     /// Raddle's version.
     version: String,
@@ -26,8 +26,8 @@ pub(crate) struct Origin {
     /// The name of a routing that is not part of the program, and the digest of its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     routing: Option<(String, String)>,
-    /// The digest of the resolved experiment, the bytes of every file that it names, `routing`, Raddle's version, and the
-    /// bytes of the program. Equal digests mean equal results.
+    /// The digest of `kind`, the resolved experiment, the bytes of every file that it names, `routing`, Raddle's
+    /// version, and the bytes of the program. Equal digests mean equal results, except for live runs.
     pub(crate) inputs: String,
 }
 
@@ -99,7 +99,7 @@ impl Manifest {
     }
 
     /// The origin of the complete results in `directory`, and the wall-clock seconds that they took; `None` if there are
-    /// none. Files are not compared with their digests.
+    /// no complete results. Files are not compared with their digests.
     pub(crate) fn finished(directory: &Path) -> Option<(Origin, f64)> {
         Self::read(directory)
             .filter(|manifest| manifest.complete)
@@ -202,7 +202,8 @@ impl Contents {
         self.is_complete() && self.is_whole() && self.manifest.as_ref().is_some_and(same)
     }
 
-    /// True if these are results of the same experiment in which only tables and captures have changed.
+    /// True if these are results of the same experiment, some of their tables or captures have changed, and no other
+    /// files have.
     pub(crate) fn is_damaged(&self, origin: &Origin) -> bool {
         let table = |name: &String| name.ends_with(".parquet") || name.ends_with(".pcapng");
         let damaged = !self.changed.is_empty() && self.changed.iter().all(table);
@@ -226,7 +227,8 @@ impl Contents {
         (!self.changed.is_empty()).then(changed)
     }
 
-    /// The reason why these results differ from that origin in kind, version or experiment; `None` if they do not.
+    /// The reason why these are not results of the kind, version and experiment of that origin; `None` if they are, or
+    /// if the directory is empty.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {
             if self.foreign.iter().any(|file| Path::new(file).starts_with(sweep::FOLDER)) {

@@ -4,16 +4,16 @@
 //! |---|---|
 //! | `experiment.toml` | the experiment with every default; it can be run again |
 //! | `flows.parquet` | one row per flow |
-//! | `links.parquet` | one row per directed link |
-//! | `queues.parquet` | with `record.queues`: a histogram of each port's queue |
+//! | `links.parquet` | unless `record.links` is false: one row per directed link |
+//! | `queues.parquet` | with `record.queues`: a histogram of each port's queue length |
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
 //! | `throughput.parquet` | with `record.throughput`: packets and bytes received of each flow in each interval |
 //! | `queue_lengths.parquet` | with `record.queue_lengths`: samples of the backlog at ports |
-//! | `series.parquet` | with `record.series`: traffic and queue of each link in each interval |
+//! | `series.parquet` | with `record.series`: traffic and queues of links in intervals |
 //! | `paths.parquet` | with `record.series`: the links that the slowest flows crossed |
 //! | `rate_series.parquet` | with `record.series`: throughput of senders and of the largest flows in each interval |
 //! | `rank_series.parquet` | with `record.series`, for programs: times in which each rank computed, sent and received |
-//! | `flow_control.parquet` | if links have flow control: one row per directed link |
+//! | `flow_control.parquet` | if links have flow control: one row per directed link that has it |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: one row per rank |
 //! | `summary.json` | seed, version, digests of the results and of their inputs, totals, percentiles |

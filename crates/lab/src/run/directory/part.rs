@@ -77,8 +77,8 @@ impl<'a> Part<'a> {
         self.put(complete)
     }
 
-    /// Gives a directory its name whose files, among them the manifest of complete results, were copied from another
-    /// directory.
+    /// Gives the directory its name. All its files, among them the manifest of complete results, must have been copied
+    /// from another directory.
     ///
     /// # Errors
     /// In the cases of [`Self::finish`].
@@ -87,7 +87,7 @@ impl<'a> Part<'a> {
     }
 
     fn put(self, complete: bool) -> Result<(), Error> {
-        // The lock is dropped last.
+        // Bindings are dropped in reverse order, so the lock outlives the folder.
         let Self { _graceful, _lock, out, origin, place, mut folder, .. } = self;
         let path = folder.0.path().to_owned();
         sync_folders(&path)?;

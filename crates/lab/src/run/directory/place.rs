@@ -19,8 +19,8 @@ pub type Warned<'a> = dyn Fn(&str, &[Warning]) -> Result<(), Error> + Sync + 'a;
 pub struct Out<'a> {
     /// The directory.
     pub path: &'a Path,
-    /// True if the results replace any existing contents. Only files that Raddle wrote are deleted: a directory that
-    /// holds other files is renamed.
+    /// True if the results replace any existing contents. Only files that Raddle wrote are deleted: a directory with
+    /// other or changed files is renamed.
     pub force: bool,
     /// Called with the old and the new name of each renamed directory.
     pub renamed: &'a (dyn Fn(&Path, &Path) + Sync),
@@ -183,7 +183,8 @@ impl Place {
         }
     }
 
-    /// The contents of the existing directory; `None` if there is none. With `force`, any contents may be replaced.
+    /// Checks that results of that origin may replace the existing directory, and returns its contents; `None` if there
+    /// is no directory. With `force`, any contents may be replaced.
     ///
     /// # Errors
     /// If results of that origin may not replace the contents.
@@ -200,9 +201,9 @@ impl Place {
         }
     }
 
-    /// Renames `folder`, which holds whole results beside the directory, to the name of the directory. At any instant
-    /// the name refers to either the whole earlier or the whole new results. On file systems that cannot exchange
-    /// names, the name is missing for an instant. Returns the manifest of the earlier results if they are now in
+    /// Renames `folder`, which holds whole results beside the directory, to the name of the directory. On file systems
+    /// that can exchange names, the name refers to either the whole earlier or the whole new results at any instant. On
+    /// others, the name is missing for an instant. Returns the manifest of the earlier results if they are now in
     /// `folder` and may be removed.
     pub(super) fn put(
         &self,
@@ -287,8 +288,9 @@ impl Place {
         Ok(())
     }
 
-    /// Removes whole results that have no name: new results that have not got the name yet, or old results that have
-    /// lost the name in the exchange. If no directory has the name, these results get the name.
+    /// Handles finished results under a temporary name: new results that have not got the final name yet, or old
+    /// results that have lost it in the exchange. If they are whole and the final name is free, they get it. Otherwise
+    /// Raddle's files in them are removed.
     fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         let contents = Contents::read(folder)?;
         let path = self.path();

@@ -52,7 +52,7 @@ pub(crate) fn changes(
     Ok(changes)
 }
 
-/// Links that go down, and come up again if `repair` is given.
+/// Adds a failure of `links` at `at` to `changes`, and their repair if `repair` is given.
 fn outage(
     changes: &mut Vec<Change>,
     links: Vec<LinkId>,
@@ -142,7 +142,7 @@ fn links_between(topology: &Topology, a: NodeId, b: NodeId, place: &At) -> Resul
     Ok(links)
 }
 
-/// The links in both directions between `node` and the neighbours that `other` accepts, sorted by id.
+/// The links in both directions between `node` and the neighbors that `other` accepts, sorted by id.
 pub(super) fn links_at(topology: &Topology, node: NodeId, other: impl Fn(NodeId) -> bool) -> Vec<LinkId> {
     if node.index() >= topology.node_count() {
         return Vec::new();

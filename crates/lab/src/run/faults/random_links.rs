@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 /// The two directions of a link, and the switches at its ends.
 type Cable = ([LinkId; 2], [NodeId; 2]);
 
-/// Chooses the links. The same seed draws the links in the same order, so a run with fewer failures nearly always fails
-/// the first links of a run with more failures.
+/// Chooses the links. The same seed draws the links in the same order. So the links that fail in a run with few
+/// failures nearly always fail in a run with more failures too.
 pub(super) fn choose(
     random: &RandomLinks,
     topology: &Topology,
@@ -67,7 +67,8 @@ fn cables(random: &RandomLinks, topology: &Topology, clos: &Clos) -> Vec<Cable> 
         .collect()
 }
 
-/// The first `random.links` links that respect the limit per switch; `None` if there are too few.
+/// Both directions of the first `random.links` links that respect the limit per switch, sorted by id; `None` if there
+/// are too few.
 fn first(cables: &[Cable], random: &RandomLinks) -> Option<Vec<LinkId>> {
     let mut failed: BTreeMap<NodeId, u32> = BTreeMap::new();
     let mut links = Vec::new();

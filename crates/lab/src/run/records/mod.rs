@@ -23,19 +23,20 @@ pub(crate) struct FlowRow {
     pub(crate) dst: u64,
     /// Application bytes.
     pub(crate) size: u64,
-    /// Arrival time.
+    /// Arrival time in microseconds.
     pub(crate) start_us: f64,
     /// FCT in microseconds; `None` if the flow never finished.
     pub(crate) fct_us: Option<f64>,
-    /// FCT at the sender in microseconds; `None` if the flow never finished.
+    /// Time from the start until the sender learned that the flow was complete, in microseconds; `None` if it never
+    /// did.
     pub(crate) sender_fct_us: Option<f64>,
-    /// True if the flow met its deadline; `None` without a deadline.
+    /// True if the sender knew by the deadline that the flow was complete; `None` without a deadline.
     pub(crate) met: Option<bool>,
-    /// FCT divided by the FCT of the flow alone.
+    /// FCT divided by the FCT of the flow alone; `None` if the flow never finished.
     pub(crate) slowdown: Option<f64>,
-    /// Largest number of the flow's packets that waited at the receiver for an earlier packet.
+    /// Largest number of the flow's packets that waited at the receiver at one time for an earlier packet.
     pub(crate) reorder: f64,
-    /// Mean assigned rate over the flow's lifetime; `None` if no rate was ever assigned.
+    /// Mean assigned rate from the start until the sender was done; `None` if no rate was ever assigned.
     pub(crate) assigned_gbps: Option<f64>,
 }
 
@@ -62,15 +63,15 @@ impl From<&FlowRecord> for FlowRow {
 pub(crate) struct Records {
     pub(crate) flows: Vec<FlowRow>,
     pub(crate) links: Vec<LinkRow>,
-    /// Tier and imbalance of switches, if sampled. The samples begin with the first arrival of a flow. They end with
-    /// the last arrival, or with the run if all flows arrive at once. Later samples are left out: they show only a few
-    /// flows on a few links.
+    /// Tier and imbalance of each sample, if switches were sampled. The samples are those after the first arrival in
+    /// `flows` and up to the last arrival. Later samples are left out: they show only a few flows on a few links. If
+    /// all flows arrive at once, all samples after the arrival are present.
     pub(crate) imbalance: Vec<(u64, f64)>,
     /// Throughput of flows in intervals, if recorded.
     pub(crate) intervals: Vec<Interval>,
     /// Samples of queue lengths, if recorded.
     pub(crate) queue_lengths: Vec<QueueLength>,
-    /// End of the last rank, if the workload was a program and all ranks finished.
+    /// Time at which the last rank ended, if the workload was a program and all ranks finished.
     pub(crate) makespan_ms: Option<f64>,
     /// The [verdict](raddle_live::rack::Verdict) on a live run; `None` for other runs.
     pub(crate) verdict: Option<String>,
@@ -104,7 +105,7 @@ impl Records {
     }
 }
 
-/// End of the last rank; `None` if there is no table of ranks, or if a rank did not finish.
+/// Time at which the last rank ended; `None` if there is no table of ranks, or if a rank did not finish.
 fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
     if !file.exists() {
         return Ok(None);
@@ -135,7 +136,8 @@ fn verdict(directory: &Path) -> Result<Option<String>, Error> {
     Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
 }
 
-/// Tier and imbalance from the first to the last arrival. Empty if there is no such file.
+/// Tier and imbalance of the samples after the first arrival and up to the last. If all flows arrive at once, of all
+/// samples after the arrival. Empty if there is no such file.
 fn imbalance(file: &Path, (first, last): (u64, u64)) -> Result<Vec<(u64, f64)>, Error> {
     if !file.exists() {
         return Ok(Vec::new());

@@ -17,8 +17,8 @@ pub(crate) struct Interval {
     /// Packets that arrived after a packet that was sent later; `None` if the receiver made no report.
     pub(crate) late: Option<u64>,
     pub(crate) port_changes: u64,
-    /// Sum of the differences between the delays of packets that arrived one after the other; `None` if packets do not
-    /// carry the time of their generation.
+    /// Sum of the absolute differences between the delays of packets that arrived one after the other; `None` if
+    /// packets do not carry the time of their generation.
     pub(crate) delay_changes_ps: Option<u64>,
 }
 

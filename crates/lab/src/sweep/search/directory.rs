@@ -11,7 +11,7 @@ use crate::sweep::{directories, in_parallel, missing};
 use crate::{Error, Threads, VERSION};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// File name of the result in a search's directory.
@@ -107,7 +107,7 @@ pub fn sweep<'a>(
         searches.push(search);
     }
     let _lock = Lock::of_folder(out.path, None)?;
-    let missing = missing(&places, &origins, out)?;
+    let missing = missing(places.iter().map(PathBuf::as_path).zip(&origins), out)?;
     let work = |i: usize, threads: usize| {
         let control =
             Control { stop, progress: &mut |state| progress(i, state), threads: Threads::UpTo(threads) };

@@ -102,7 +102,7 @@ impl Drawing<'_> {
             let kind = kinds[attempt as usize % kinds.len()];
             let mut experiment = Table::new();
             experiment.insert("topology".into(), fabric::draw(dice, kind, self.registry).into());
-            // TOML integers are signed, so the top bit of the seed is shifted out.
+            // TOML integers are signed, so a shift makes room for the sign: the lowest bit of the seed is dropped.
             set(&mut experiment, "engine.seed", Value::Integer((seed >> 1) as i64));
             if matches!(transport.make, Make::Fluid { .. })
                 || (transport.fluid.is_some() && dice.chance(0.05))

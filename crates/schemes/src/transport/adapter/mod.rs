@@ -34,7 +34,12 @@ pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
         "with this transport, every host must have exactly one port (host {host} has {})",
         topology.port_count(host)
     );
-    let hint = "choose a topology with switches, such as kind = \"k_ary_n_tree\"".to_owned();
+    let hint = if topology.hosts().count() < topology.node_count() {
+        "give each port a host of its own, or choose a transport for hosts with several ports, such as `dctcp`"
+    } else {
+        "choose a topology with switches, such as kind = \"k_ary_n_tree\""
+    };
+    let hint = hint.to_owned();
     Err(Unfit { key: "topology".to_owned(), problem, hint })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A leaf node ([`Topology::leaves`]) is one hop farther than its only neighbour. A search therefore covers only the
 //! other nodes, and all leaf nodes of a switch share the switch's distances. For n hosts under s switches this stores
-//! s² numbers instead of n².
+//! at most s² numbers instead of n².
 
 use crate::Topology;
 use raddle_core::{NodeId, PortId};
@@ -127,8 +127,8 @@ impl Search {
         self.hops(self.distances(to), from, to)
     }
 
-    /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search per place
-    /// and does not store the results.
+    /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search for each place
+    /// of a host and does not store the results.
     pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
         // Two hosts per place are enough. One host would not be enough, because the two farthest hosts may be leaf
         // nodes at the same place. Leaf nodes are sorted first, because they are one hop farther away than their

@@ -15,8 +15,8 @@ const HANDSHAKE: u64 = 64;
 /// Parameters of the message exchange between ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Messages smaller than this many bytes are sent at once (eager). All others are sent only after the receiver
-    /// has posted its receive (rendezvous).
+    /// Messages that after scaling are smaller than this many bytes are sent at once (eager). All others are sent only
+    /// after the receiver has posted its receive (rendezvous).
     pub eager: u64,
     /// Factor by which message sizes are multiplied.
     pub scale: u64,
@@ -32,7 +32,7 @@ impl Default for Settings {
     }
 }
 
-/// A message between ranks. It travels as a flow with the size of the message.
+/// A message, a request or a reply between ranks. It travels as a flow of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) from: u32,
@@ -58,7 +58,7 @@ pub(super) enum Kind {
     },
 }
 
-/// The fields by which a message is matched with a receive.
+/// The fields by which, together with the sender, a message is matched with a receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Envelope {
     /// Sequence number among the messages from this sender to this receiver. Messages are matched in the
@@ -73,8 +73,8 @@ pub(super) struct Outgoing {
     pub(super) to: u32,
     pub(super) bytes: u64,
     pub(super) message: Message,
-    /// The send operation that finishes when the sender's flow is closed; `None` if no operation waits for
-    /// the message.
+    /// The send operation that finishes when the message's flow is closed; `None` if no operation waits for
+    /// this.
     pub(super) send: Option<Slot>,
 }
 
@@ -83,15 +83,15 @@ pub(super) struct Outgoing {
 pub struct Account {
     /// Time at which the rank's program finished; `None` before that.
     pub finished: Option<Time>,
-    /// Total time that the rank's streams computed.
+    /// Total time of the computations that have begun, summed over the rank's streams.
     pub computed: Duration,
-    /// Number of messages that the rank sent, without requests and replies.
+    /// Number of messages whose send operations have begun. Requests and replies do not count.
     pub messages: u64,
-    /// Bytes of these messages.
+    /// Bytes of these messages, after scaling.
     pub bytes: u64,
 }
 
-/// Messages of one sender that arrived before an earlier message of the same sender.
+/// Messages of one sender that arrived before a message that this sender had sent earlier.
 #[derive(Debug, Default)]
 struct Incoming {
     next: u64,
@@ -119,12 +119,13 @@ pub(super) struct Rank {
     unexpected: Waiting<Arrived>,
     outbox: VecDeque<Outgoing>,
     account: Account,
-    /// Times in which the rank computed since the last call of `take_computed`, without overlap.
+    /// Periods (begin, end) of computation recorded since the latest call of `take_computed`. They do not overlap.
     computed: Vec<(Time, Time)>,
-    /// End of the last of these times.
+    /// End of the latest period of computation recorded so far.
     computed_until: Time,
     failure: Option<Misread>,
-    /// True if an event has occurred since the last call of `advance`.
+    /// True if, since the latest call of `advance`, an operation has finished, or a reply or a requested message has
+    /// been queued for the network. Also true before the first call.
     stirred: bool,
 }
 
@@ -148,8 +149,8 @@ impl Rank {
         }
     }
 
-    /// Begins and finishes every operation that can begin or finish at `now`. Returns false if no event has occurred
-    /// since the last call, or the rank has failed.
+    /// Finishes every computation that ends by `now`, then begins every operation that can begin. Begins none and
+    /// returns false if no event has occurred since the previous call, or the rank failed in an earlier call.
     pub(super) fn advance(&mut self, now: Time) -> bool {
         while let Some(&Reverse((end, slot))) = self.computing.peek()
             && end <= now
@@ -176,12 +177,12 @@ impl Rank {
         true
     }
 
-    /// Returns the time at which the next computation finishes.
+    /// Returns the time at which the next computation finishes; [`Time::NEVER`] if none is running.
     pub(super) fn wake(&self) -> Time {
         self.computing.peek().map_or(Time::NEVER, |&Reverse((end, _))| end)
     }
 
-    /// Returns the next message for the network.
+    /// Removes and returns the next message for the network.
     pub(super) fn next_outgoing(&mut self) -> Option<Outgoing> {
         self.outbox.pop_front()
     }
@@ -191,8 +192,8 @@ impl Rank {
         self.account
     }
 
-    /// Removes the times in which the rank computed or will compute, as far as its program has begun. The times do not
-    /// overlap.
+    /// Removes and returns the recorded periods (begin, end) of computation. A period is recorded when its computation
+    /// begins, so it may end in the future. The periods do not overlap.
     pub(super) fn take_computed(&mut self) -> impl Iterator<Item = (Time, Time)> {
         self.computed.drain(..)
     }
@@ -207,7 +208,7 @@ impl Rank {
                 } else {
                     let end = now + time;
                     self.computing.push(Reverse((end, slot)));
-                    // Streams compute at the same time. Their times are joined.
+                    // Streams may compute at the same time. Only the part after the recorded periods is added.
                     let begin = now.max(self.computed_until);
                     if begin < end {
                         self.computed.push((begin, end));

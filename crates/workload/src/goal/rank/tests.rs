@@ -111,9 +111,10 @@ fn a_large_message_is_asked_for_first_and_sent_when_its_receive_is_posted() {
     );
     let network = run(&text, Settings::default(), |_, _| 100);
     assert_eq!(network.sent, [(0, 0, 1, 64), (700, 1, 0, 64), (800, 0, 1, 20_000)]);
-    // The sender finishes when the data has been sent. The receiver finishes when the data has arrived.
+    // The send finishes at 800 ns, when the data has been sent, and a calculation of 5 ns follows. The receive finishes
+    // when the data has arrived.
     assert_eq!(network.finished(), [Some(805), Some(900)]);
-    // A message whose size equals the limit is not eager. With the largest limit, every message is eager.
+    // A message whose size equals the limit is not eager. With a limit of 2^64 - 1 B, a message of 2^64 - 2 B is eager.
     let sizes = |bytes: u64, eager| {
         let text = two(&format!("send {bytes}b to 1"), &format!("recv {bytes}b from 0"));
         run(&text, Settings { eager, ..Settings::default() }, |_, _| 1).sent.len()

@@ -10,7 +10,7 @@ use raddle_core::Duration;
 /// An algorithm for a collective operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithm {
-    /// The collective operation.
+    /// The name of the collective operation.
     pub operation: &'static str,
     /// The name of the algorithm.
     pub name: &'static str,
@@ -57,8 +57,8 @@ pub struct Collective {
 
 impl Collective {
     /// Creates a program with one operation per iteration. `bytes` is the number of bytes that each rank
-    /// contributes or distributes. For all-to-all, it is the number of bytes that each rank sends to every
-    /// other rank. A barrier ignores `bytes`.
+    /// contributes, or that each rank receives from the root. For all-to-all, it is the number of bytes that each rank
+    /// sends to every other rank. A barrier ignores `bytes`.
     ///
     /// # Errors
     /// If there are fewer than 2 ranks or more than 2^20, if the algorithm needs a number of ranks that is a power of

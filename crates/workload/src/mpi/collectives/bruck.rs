@@ -5,7 +5,7 @@ use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
 /// All-gather: each member receives `bytes` from every member. The data that a member holds doubles in each
-/// round.
+/// round, except that the last round may add less.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;
@@ -15,8 +15,8 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     })
 }
 
-/// All-to-all: each member sends `bytes` to every other member. In round k it sends the blocks whose
-/// remaining distance has bit k set.
+/// All-to-all: each member sends `bytes` to every other member. In round k, counted from 0, it sends the blocks whose
+/// distance from the first sender to the receiver, in positions, has bit k set.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;

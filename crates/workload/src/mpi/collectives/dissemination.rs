@@ -1,5 +1,5 @@
-//! Dissemination barrier (Hensgen, Finkel and Manber, 1988). After round k, each member knows that 2^(k+1)
-//! members have arrived.
+//! Dissemination barrier (Hensgen, Finkel and Manber, 1988). After round k, counted from 0, each member knows that
+//! 2^(k+1) members, or all members, have arrived.
 
 use super::{Group, rounds, tag};
 use crate::mpi::Step;

@@ -25,7 +25,7 @@ fn tag(round: u32) -> u32 {
     TAGS + round
 }
 
-/// Returns the rounds of an algorithm that doubles a quantity until it reaches `size`.
+/// Returns the numbers of the rounds, from 0, of an algorithm that doubles a quantity from 1 until it reaches `size`.
 fn rounds(size: u32) -> std::ops::Range<u32> {
     0..size.next_power_of_two().trailing_zeros()
 }

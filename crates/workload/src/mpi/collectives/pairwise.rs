@@ -1,4 +1,4 @@
-//! All-to-all by pairwise exchange: in each round, a member exchanges data with one other member.
+//! All-to-all by pairwise exchange: in each round, a member sends to one member and receives from one member.
 
 use super::{Group, tag};
 use crate::mpi::Step;
@@ -9,9 +9,9 @@ pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
 }
 
 /// All-to-all with unequal sizes: the member at position `a` sends `bytes(a, b)` bytes to the member at
-/// position `b`. If the number of members is a power of two, the partner in round r is at position `me` xor
-/// r. Otherwise a member sends to the member r positions after it and receives from the member r positions
-/// before it (specifications/cee.md §6.5).
+/// position `b`. Rounds are counted from 1. If the number of members is a power of two, the members at positions `a`
+/// and `a` xor r exchange data in round r. Otherwise a member sends to the member r positions after it and receives
+/// from the member r positions before it (specifications/cee.md §6.5).
 pub fn alltoallv(group: Group, bytes: impl Fn(u32, u32) -> u64 + Send) -> impl Iterator<Item = Step> + Send {
     let (me, size) = (group.me(), group.size());
     (1..size).map(move |round| {

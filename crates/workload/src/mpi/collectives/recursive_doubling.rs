@@ -1,5 +1,5 @@
-//! Collectives by recursive doubling: in round k, members whose positions differ in bit k exchange all the
-//! data that they hold.
+//! Collectives by recursive doubling: in round k, counted from 0, members whose positions differ only in bit k
+//! exchange all the data that they hold.
 
 use super::{Group, rounds, tag};
 use crate::mpi::Step;

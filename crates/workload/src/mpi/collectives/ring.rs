@@ -1,11 +1,11 @@
 //! Collectives around a ring, in which each member sends to the next member. These algorithms send the fewest
-//! bytes per link, but need about as many rounds as there are members.
+//! bytes per link, but their number of rounds grows in proportion to the number of members.
 
 use super::{Group, tag};
 use crate::mpi::Step;
 
-/// All-gather: each member receives `bytes` from every member. In each round a member forwards the block that
-/// it received last.
+/// All-gather: each member receives `bytes` from every member. In the first round a member sends its own block. In each
+/// later round it forwards the block that it received in the round before.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     (1..group.size()).map(move |round| pass(group, round, bytes, bytes))
 }

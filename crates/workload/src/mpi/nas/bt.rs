@@ -25,7 +25,7 @@ const BACKWARD: u64 = 14;
 const VARIABLES: u64 = 5;
 /// Coefficients per point, which a forward sweep sends in addition to the variables.
 const COEFFICIENTS: u64 = VARIABLES * VARIABLES;
-/// Layers of points that a cell copies from its neighbours.
+/// Layers of points that a cell copies from each of its neighbours.
 const LAYERS: u64 = 2;
 
 /// The skeleton of BT.
@@ -86,7 +86,8 @@ impl Bt {
         cells.map(area).sum::<u64>() * LAYERS * VARIABLES * DOUBLE
     }
 
-    /// Returns the step in which each rank sends the layers around its neighbours' cells.
+    /// Returns the step in which `rank` sends the layers around its neighbours' cells and receives the layers around
+    /// its own cells.
     #[allow(clippy::cast_possible_truncation, reason = "an axis is below 3")]
     fn copy_faces(self, rank: u32) -> Step {
         let neighbours = self.neighbours(rank);
@@ -101,7 +102,7 @@ impl Bt {
     }
 
     /// Returns the steps of a sweep through the slabs of a dimension. In each slab, a rank computes on one cell for the
-    /// time `compute`. Then it sends the cell's face of `bytes` bytes to the next rank.
+    /// time `compute`. Then it sends the cell's face of `bytes` bytes to the next rank, except after the last slab.
     fn sweep(
         self,
         [from, to]: [u32; 2],

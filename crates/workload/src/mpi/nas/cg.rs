@@ -8,7 +8,8 @@ use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
-/// For each class: rows, nonzeros per row, and outer iterations.
+/// For each class: rows of the matrix, the benchmark's parameter NONZER, and outer iterations. The stored nonzeros per
+/// row are counted as the square of NONZER + 1.
 const CLASSES: [(u32, u64, u32); 6] = [
     (1_400, 7, 15),
     (7_000, 8, 15),
@@ -94,7 +95,7 @@ impl Cg {
         }
     }
 
-    /// Returns the rounds of a sum of scalars over a row of ranks.
+    /// Returns the steps, one per round, of a sum of scalars over a row of ranks. The scalars have `bytes` bytes.
     fn sum(self, rank: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
         (0..self.rounds()).map(move |round| {
             let peer = self.partner(rank, round);

@@ -63,7 +63,7 @@ impl Ft {
         let bytes = self.points() * COMPLEX;
         let transpose = move |group: Group| pairwise::alltoall(group, bytes / u64::from(group.size()));
         let across = Group::every(lines, rank % lines, planes, rank / lines);
-        // By measurement, two fifths of the time are before the transposition and three fifths after it.
+        // By measurement, two fifths of the computation precede the first transposition, and three fifths follow it.
         let (first, rest) = (compute * 2 / 5, compute * 3 / 5);
         if lines == 1 {
             return Box::new(after(first, transpose(across)).chain(after(rest, std::iter::empty())));
@@ -87,12 +87,12 @@ impl Communication for Ft {
         measured(WORK, self.points())
     }
 
-    /// Runs the forward transform.
+    /// Returns the steps of the forward transform.
     fn opening(&self, rank: u32, compute: Duration) -> Steps {
         self.transform(rank, compute)
     }
 
-    /// Runs an inverse transform and a checksum.
+    /// Returns the steps of an inverse transform and a checksum.
     fn iteration(&self, rank: u32, compute: Duration) -> Steps {
         let world = Group::world(rank, self.ranks());
         Box::new(self.transform(rank, compute).chain(binomial::reduce(world, 0, COMPLEX)))

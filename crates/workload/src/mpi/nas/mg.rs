@@ -32,7 +32,7 @@ struct Axis {
     neighbours: [u32; 2],
     /// True if the rank has points on this level.
     present: bool,
-    /// True if the rank also has points on the next coarser level, but some neighbour has no points there.
+    /// True if the rank also has points on the next coarser level, but its neighbours of this level have none there.
     gives: bool,
     /// True if the rank has points on this level but none on the next coarser level.
     takes: bool,
@@ -60,7 +60,7 @@ impl Mg {
         self.class.of(&CLASSES).0
     }
 
-    /// Returns the position of a rank on a level, from 1 to the finest.
+    /// Returns the position of a rank on a level, by dimension. Level 1 is the coarsest.
     fn axes(self, rank: u32, level: u32) -> [Axis; 3] {
         let [x, y, _] = self.grid;
         let place = [rank % x, rank / x % y, rank / (x * y)];
@@ -88,8 +88,8 @@ impl Mg {
         })
     }
 
-    /// Returns the steps in which each rank with points on a level exchanges the faces of its block, one
-    /// dimension after another.
+    /// Returns the steps in which a rank computes on a level and then, if it has points there, exchanges the faces of
+    /// its block, one dimension after another.
     fn exchange(self, rank: u32, level: u32, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let axes = self.axes(rank, level);
         let present = axes.iter().all(|axis| axis.present);
@@ -109,9 +109,9 @@ impl Mg {
                 .sending(up, bytes, rising)
                 .sending(down, bytes, falling)
         });
-        // In an iteration, each level is computed and exchanged three times. A level has an eighth of the points of
-        // the next finer level. All levels together therefore take 3 * 8/7 = 24/7 times as long as one computation of
-        // the finest level.
+        // In an iteration, each level is computed and exchanged three times, except the coarsest level: twice. A level
+        // has an eighth of the points of the next finer level. All levels together therefore take about
+        // 3 * 8/7 = 24/7 times as long as one computation of the finest level.
         after(compute * 7 / 24 / (1 << (3 * (self.finest() - level))), faces)
     }
 

@@ -10,7 +10,7 @@ use raddle_topology::{Shape, Topology};
 /// and `d_i` is digit `i` of the receiver. Digit 0 is the least significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Digits {
-    /// `d_i = k - 1 - s_i`; on a grid, each coordinate is complemented.
+    /// `d_i = k - 1 - s_i`. On a grid, if no radix is given, each coordinate is complemented.
     Complement,
     /// `d_i = s_{b-1-i}`.
     Reversal,
@@ -19,8 +19,8 @@ pub enum Digits {
     /// `d_i = s_{i-1}`, with indices modulo `b`: the perfect shuffle.
     Shuffle,
     /// `d_i = s_{i + floor(b/2)}`, with indices modulo `b`. For even `b`, this swaps the halves of the
-    /// number. On a grid of equal dimensions, the coordinates are rotated: `(x, y)` becomes `(y, x)`, and
-    /// `(x, y, z)` becomes `(y, z, x)`.
+    /// number. On a grid, if no radix is given, the coordinates are rotated: `(x, y)` becomes `(y, x)`, and
+    /// `(x, y, z)` becomes `(y, z, x)`. The dimensions must then have equal sizes.
     Transpose,
     /// Digits 0 and `b - 1` are swapped.
     Butterfly,
@@ -39,7 +39,7 @@ impl Digits {
     }
 
     /// Returns the pattern's pairs. There must be `radix^b` hosts. If `radix` is `None`, the radix is `k` for
-    /// a k-ary tree and 2 for other topologies.
+    /// a k-ary tree and 2 for other topologies, except that on a grid two of the patterns apply to coordinates.
     pub(super) fn pairs(
         self,
         topology: &Topology,
@@ -83,7 +83,7 @@ impl Digits {
     }
 }
 
-/// Returns the number of children per switch in a tree if it is equal at all levels; 2 for other topologies.
+/// Returns the number of children per switch in a tree if it is equal at all levels; otherwise 2.
 fn natural_radix(topology: &Topology) -> u32 {
     match topology.shape() {
         Shape::Xgft(size) if size.children.iter().all(|&k| k == size.children[0]) => size.children[0],
@@ -97,7 +97,7 @@ fn digits(count: usize, radix: usize) -> Option<u32> {
     (radix.pow(digits) == count).then_some(digits)
 }
 
-/// Pairs host `i` with host `i xor by`. The number of hosts must be a power of two.
+/// Pairs host number `i` with host number `i xor by`. The number of hosts must be a power of two and more than `by`.
 pub(super) fn exchange(hosts: &[NodeId], by: u32) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
     const PATTERN: &str = "exchange";
     if !hosts.len().is_power_of_two() {

@@ -130,8 +130,8 @@ fn the_radix_is_the_trees_unless_it_is_given() {
     assert!(each(&digits(Digits::Complement), &star(16), 1).contains(&(1, 14)));
     let quaternary = Pairs::Digits { pattern: Digits::Rotation, radix: Some(4) };
     assert!(each(&quaternary, &star(16), 1).contains(&(1 + 4 * 2, 2 + 4)));
-    // On a 3 x 3 torus, the complement applies to coordinates, although 9 is not a power of 2. On a torus,
-    // patterns permute bits only if the radix is given.
+    // On a 3 x 3 torus, the complement applies to coordinates, although 9 is not a power of 2. On a torus, transpose
+    // permutes bits only if the radix is given; without a radix it permutes coordinates.
     assert!(each(&digits(Digits::Complement), &torus(&[3, 3]), 1).contains(&(0, 8)));
     let bits = Pairs::Digits { pattern: Digits::Transpose, radix: Some(2) };
     assert_eq!(each(&bits, &torus(&[4, 4, 4]), 1).len(), 56);

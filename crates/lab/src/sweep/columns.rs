@@ -1,0 +1,198 @@
+//! The meanings of the columns of a sweep's table: the numbers of a summary under [flat names](super::replicas::measures).
+
+use crate::SizeClass;
+use crate::sweep::replicas;
+use raddle_records::{Row as _, TotalsRecord};
+
+/// The columns and their meanings. `n` in a name stands for a number. Columns of a size class, and those that are also
+/// columns of the totals of a run, are not repeated.
+const COLUMNS: &[(&str, &str)] = &[
+    ("complete", "true if the run reached its end and was not stopped"),
+    ("deadlines_flows", "flows that have a deadline"),
+    ("deadlines_met", "flows that were complete by their deadline"),
+    ("delivered", "finished flows"),
+    ("digest", "hash of all results of the run"),
+    ("directory", "directory of the run, relative to the folder of the sweep"),
+    ("drops", "packets lost for any reason"),
+    ("fct_mean_us", "mean FCT of finished flows"),
+    ("fct_p50_us", "median FCT of finished flows"),
+    ("fct_p95_us", "95th percentile of the FCTs of finished flows"),
+    ("fct_p99_us", "99th percentile of the FCTs of finished flows"),
+    ("fidelity_copies", "packets of a live run whose bytes were copied on the way"),
+    ("fidelity_dilation", "real time over virtual time of a live run"),
+    ("fidelity_gaps", "rounds of a polling thread of a live run that took longer than 10 us"),
+    ("fidelity_held", "share of a live run in which virtual time stood still"),
+    ("fidelity_hops", "packets that crossed a link in a live run"),
+    ("fidelity_lateness_p50_ns", "median of the real time from when a packet was due until it was handled"),
+    (
+        "fidelity_lateness_p99_ns",
+        "99th percentile of the real time from when a packet was due until it was handled",
+    ),
+    (
+        "fidelity_lateness_p999_ns",
+        "99.9th percentile of the real time from when a packet was due until it was handled",
+    ),
+    ("fidelity_longest_gap_ns", "longest round of a polling thread of a live run"),
+    (
+        "fidelity_slips",
+        "packets of a live run so late that their nodes computed with the clock instead of the due times",
+    ),
+    ("fidelity_steal", "share of the machine's time that other virtual machines took during a live run"),
+    ("fidelity_verdict", "whether the machine kept up with a live run"),
+    ("fidelity_wrong_payloads", "payloads of a live run whose bytes differ from those that were sent"),
+    ("flow_control_links", "directed links with flow control"),
+    ("flow_control_paused_links", "directed links that were paused at least once"),
+    ("flow_control_paused_share_max", "largest share of the run for which a link was paused"),
+    ("flow_control_paused_share_mean", "share of the run for which links were paused, mean over links"),
+    ("flow_control_pauses", "pauses of all links, renewals not counted"),
+    ("flow_control_peak_memory_bytes", "most bytes that a node held at once, the largest over nodes"),
+    ("flow_control_spread", "most paused links in a row"),
+    ("flows", "flows of the run; with a size class, finished flows of the class"),
+    ("goodput_mean_gbps", "goodput of finished flows, mean over flows"),
+    ("imbalance_tier_n_mean", "throughput imbalance of the switches of tier n, mean over samples"),
+    ("imbalance_tier_n_samples", "samples of the throughput imbalance of tier n"),
+    ("imbalance_tier_n_tier", "number of the tier"),
+    ("last_delivery_ps", "time of the last delivery of a flow"),
+    ("last_event_ps", "time of the last event"),
+    ("peak_queue_max_bytes", "largest peak queue of a port"),
+    ("peak_queue_p50_bytes", "median of the peak queues of ports"),
+    ("peak_queue_p99_bytes", "99th percentile of the peak queues of ports"),
+    ("peak_queue_ports", "ports whose peak queue was measured"),
+    ("program_bytes", "bytes that ranks sent"),
+    ("program_finished", "ranks that finished"),
+    ("program_makespan_ps", "time from the start of the run until the last rank has finished"),
+    ("program_messages", "messages that ranks sent"),
+    ("program_ranks", "ranks of the program"),
+    ("seed", "seed of the run"),
+    ("slowdown_mean", "mean slowdown of finished flows"),
+    ("slowdown_p50", "median slowdown of finished flows"),
+    ("slowdown_p95", "95th percentile of the slowdowns of finished flows"),
+    ("slowdown_p99", "99th percentile of the slowdowns of finished flows"),
+    ("totals_drops_handshake", "lost packets that open connections"),
+    ("totals_drops_lost", "packets lost on links at random"),
+    ("totals_events", "events that the engine processed; a measure of its work, not a result"),
+    ("unfinished", "flows that started and did not finish"),
+    (
+        "unmatched_reports",
+        "deliveries that the scheme reported of flows that were not open: a bug of the scheme",
+    ),
+    (
+        "workload_fabric_load",
+        "bits of all flows on their shortest paths, divided by what all links can carry in the span",
+    ),
+    ("workload_host_load", "bits of all flows, divided by what the links of hosts can carry in the span"),
+    ("workload_mean_size_bytes", "mean of the application bytes of the flows"),
+    ("workload_network_load", "host load times the oversubscription of a Clos network"),
+];
+
+/// The names of the columns without size classes.
+pub(crate) fn names() -> impl Iterator<Item = String> {
+    let totals = TotalsRecord::COLUMNS.iter().map(|column| format!("{TOTALS}{}", column.name));
+    COLUMNS.iter().map(|&(name, _)| name.to_owned()).chain(totals)
+}
+
+/// The meaning of a column; `None` if a sweep's table has no such column.
+pub(crate) fn meaning(column: &str) -> Option<String> {
+    let in_class = SizeClass::PARTS.into_iter().find_map(|class| {
+        let name = column.strip_suffix(&replicas::ending(class.name))?;
+        Some(format!("{}, of sizes {}", alone(name)?, class.name))
+    });
+    in_class.or_else(|| alone(column))
+}
+
+/// Begins the names of a run's totals.
+const TOTALS: &str = "totals_";
+
+fn alone(column: &str) -> Option<String> {
+    let words = column.split('_').map(|word| if word.parse::<u32>().is_ok() { "n" } else { word });
+    let name = words.collect::<Vec<_>>().join("_");
+    if let Some(&(_, meaning)) = COLUMNS.iter().find(|(known, _)| *known == name) {
+        return Some(meaning.to_owned());
+    }
+    let column = column.strip_prefix(TOTALS)?;
+    let total = TotalsRecord::COLUMNS.iter().find(|total| total.name == column)?;
+    Some(total.definition.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Document;
+    use crate::sweep::{self, Results, sweep};
+    use crate::{Out, run::summary};
+    use raddle_core::Duration;
+    use raddle_live::rack::{Fidelity, Verdict};
+    use std::path::PathBuf;
+    use std::sync::atomic::AtomicBool;
+
+    /// A sweep whose two cells have all numbers of runs that are not live: deadlines, imbalance, pauses and a program.
+    const ALL: &str = r#"
+[topology]
+kind = "folded_clos"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+link_rate = "10 Gbps"
+link_delay = "100 ns"
+[scheme]
+transport = "udp"
+flow_control = "pfc"
+[record]
+imbalance = "10 us"
+[[sweep]]
+name = "traffic"
+values = [
+    { label = "flows", set = { workload = { flows = 50, arrivals = { kind = "poisson", load = 0.5 }, sizes = "web_search", pairs = "uniform", deadlines = { kind = "fixed", deadline = "1 ms" } } } },
+    { label = "program", set = { workload = { collective = "allreduce", ranks = 4, size = "1 MB" } } },
+]
+"#;
+
+    #[test]
+    fn every_column_of_a_sweep_has_a_meaning() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let document = Document::parse("all.toml", ALL.to_owned(), PathBuf::new()).expect("valid TOML");
+        let cells = document.cells().expect("cells");
+        let control = sweep::Control {
+            threads: 1,
+            stop: &AtomicBool::new(false),
+            fail_fast: false,
+            shard: None,
+            elsewhere: None,
+            progress: &|_, _| (),
+            ended: &|_, _| (),
+        };
+        let ends = sweep(&cells, folder.path(), &control).expect("runs");
+        Results::write(&document, &cells, &ends, Out::from(folder.path())).expect("results");
+        let table = folder.path().join("sweep_results/sweep.csv");
+        let table = std::fs::read_to_string(table).expect("a table");
+        let mut columns: Vec<String> =
+            table.lines().next().expect("a heading").split(',').map(str::to_owned).collect();
+        let fidelity = Fidelity {
+            hops: 1,
+            lateness: [Duration::from_ns(1); 3],
+            slips: 0,
+            gaps: 0,
+            longest_gap: Duration::from_ns(1),
+            steal: Some(0.0),
+            held: 0.0,
+            copies: 0,
+            wrong_payloads: 0,
+            dilation: 1,
+            verdict: Verdict::Faithful,
+        };
+        let live = serde_json::json!({ "fidelity": summary::fidelity(fidelity) });
+        columns.extend(replicas::measures(&live).into_iter().map(|(name, _)| name));
+        assert_eq!(columns.remove(0), "traffic");
+        for column in &columns {
+            assert!(meaning(column).is_some(), "define the column `{column}` in {}", file!());
+        }
+        // No definition is left over.
+        for name in names() {
+            let is_used = |column: &String| *column == name || column.replace("tier_1", "tier_n") == name;
+            assert!(columns.iter().any(is_used), "no sweep has the column `{name}`");
+        }
+        let of_class = meaning("fct_p99_us_under_100_kb").expect("a column");
+        assert_eq!(of_class, "99th percentile of the FCTs of finished flows, of sizes under 100 KB");
+        assert_eq!(meaning("fct_p98_us"), None);
+    }
+}
