@@ -394,7 +394,7 @@ Plot = TypedDict(
         "x": str,
         # Label of the x axis. If left out, the label depends on the kind of plot.
         "x_label": str,
-        # Label of the y axis. If left out, the label names the quantity and the statistic.
+        # Label of the y axis. If left out, the label depends on the kind of plot.
         "y_label": str,
     },
     total=False,

@@ -139,8 +139,8 @@ fn draw_pictures(charts: &[Chart], look: Look, folder: &Path) -> Result<(), Erro
     PICTURES.iter().try_for_each(|name| draw::draw(charts, look, &folder.join(name)))
 }
 
-/// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. `cells` have run, each in its
-/// directory. Nothing is drawn if the document has no plots. Returns the names of the files.
+/// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. `cells` have run, each in
+/// its directory. Nothing is drawn if the document has no plots. Returns the names of the files.
 ///
 /// # Errors
 /// If a plot is wrong, or a file cannot be read or written.

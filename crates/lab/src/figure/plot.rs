@@ -83,7 +83,7 @@ keys! {
         STATS: Vec<String> = Key::new("stats").example("[\"p50\", \"p99\"]");
         /// Label of the x axis. If left out, the label depends on the kind of plot.
         X_LABEL: String = Key::new("x_label").example("\"load\"");
-        /// Label of the y axis. If left out, the label names the quantity and the statistic.
+        /// Label of the y axis. If left out, the label depends on the kind of plot.
         Y_LABEL: String = Key::new("y_label").example("\"FCT (us)\"");
         /// If true, the x axis is logarithmic.
         LOG_X: bool = Key::new("log_x").computed("true of kind `by_size`, otherwise false").example("true");

@@ -1,4 +1,5 @@
-//! The intervals of a table of a run over time.
+//! The intervals of simulated time in a table. The table has a row for each interval and each recorded object, such as
+//! a port or a rank.
 
 use super::run::short;
 use crate::Error;

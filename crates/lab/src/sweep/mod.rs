@@ -86,9 +86,10 @@ pub struct Control<'a> {
 /// The result has an entry for each cell, which is `None` if the cell did not begin.
 ///
 /// # Errors
-/// If the file is wrong, no cell can run, two cells would share a folder, a label is not a valid folder name, `out` holds
-/// results that are not a sweep, a folder's contents may not be replaced, another process writes into `out`, or a run
-/// fails. After an error of a run, the other threads still run the remaining cells, unless the sweep is to fail fast.
+/// If the file is wrong, no cell can run, two cells would share a folder, a label is not a valid folder name, `out`
+/// holds results that are not a sweep, a folder's contents may not be replaced, another process writes into `out`, or a
+/// run fails. After an error of a run, the other threads still run the remaining cells, unless the sweep is to fail
+/// fast.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,
@@ -246,8 +247,9 @@ pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
     Ok(all)
 }
 
-/// The output directory of each cell, whose directory and origin are given; `None` if the cell's results already exist. If only tables or captures of the
-/// earlier results have changed, the cell runs again and the old directory is renamed.
+/// The output directory of each cell, whose directory and origin are given; `None` if the cell's results already exist.
+/// If only tables or captures of the earlier results have changed, the cell runs again and the old directory is
+/// renamed. A live run that was not faithful runs again, too.
 ///
 /// # Errors
 /// If a folder's contents may not be replaced.

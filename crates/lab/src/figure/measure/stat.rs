@@ -86,8 +86,8 @@ impl Stat {
         }
     }
 
-    /// The words for the statistic in the label of an axis; `None` for the mean, which labels do not name. `unit` is the
-    /// unit of the sample.
+    /// The words for the statistic in the label of an axis; `None` for the mean, which labels do not name. `unit` is
+    /// the unit of the sample.
     pub(super) fn words(self, unit: &str) -> Option<String> {
         let bound = |bound: f64| format!("{bound} {unit}").trim_end().to_owned();
         Some(match self {
@@ -110,7 +110,8 @@ impl Stat {
         !matches!(self, Self::Count | Self::Variation | Self::Share { .. })
     }
 
-    /// Reads the list of statistics at `key`, each with its name; an empty list if the key is missing.
+    /// Reads the list of statistics at `key`, each with its name; an empty list if the key is missing. The statistic
+    /// `share` is not accepted.
     pub(in crate::figure) fn list(
         section: &mut Section<'_>,
         key: &dyn Declared,
