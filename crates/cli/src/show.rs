@@ -52,7 +52,7 @@ pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
     begin: Instant,
-    /// Number of runs that have ended, and the number of these runs that took no time.
+    /// Number of runs that have ended, and the number of these runs that were not made now.
     ended: Mutex<(usize, usize)>,
     quiet: bool,
 }
@@ -86,7 +86,8 @@ impl Bars {
         }
     }
 
-    /// Reports that a run has ended, and estimates the time left. `took_time` is false if the run was not made now.
+    /// Reports that a run has ended, and estimates the time left. `what` says how the run ended. `took_time` is false
+    /// if the run was not made now.
     pub(crate) fn end(&self, run: usize, what: &str, took_time: bool) {
         let mut count = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let (ended, idle) = &mut *count;

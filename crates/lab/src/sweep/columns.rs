@@ -1,4 +1,5 @@
-//! The meanings of the columns of a sweep's table: the numbers of a summary under [flat names](super::replicas::measures).
+//! The meanings of the columns of a sweep's table: the numbers of a summary under [flat
+//! names](super::replicas::measures).
 
 use crate::SizeClass;
 use crate::sweep::replicas;
@@ -100,7 +101,7 @@ pub(crate) fn meaning(column: &str) -> Option<String> {
     in_class.or_else(|| alone(column))
 }
 
-/// Begins the names of a run's totals.
+/// The beginning of the names of a run's totals.
 const TOTALS: &str = "totals_";
 
 fn alone(column: &str) -> Option<String> {

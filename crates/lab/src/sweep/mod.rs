@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The end of a cell.
+/// The way in which a cell of a sweep ended.
 #[derive(Debug, Clone)]
 pub enum CellEnd {
     /// The cell has results.
@@ -69,7 +69,7 @@ pub struct Control<'a> {
     pub threads: usize,
     /// When set, the runs stop early.
     pub stop: &'a AtomicBool,
-    /// True if no further cell begins after one has failed, and none if one cannot run.
+    /// True if no further cell begins after a cell has failed, and no cell begins if one of them cannot run.
     pub fail_fast: bool,
     /// The shard to which these cells belong, if other processes run the other shards into the same folder.
     pub shard: Option<Shard>,

@@ -6,7 +6,8 @@ use crate::experiment::{Cell, Problem};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// The cells that cannot run, in the order of the sweep, of a number of cells. `Display` names the cells of each problem.
+/// The cells that cannot run, in the order of the sweep, and the number of all cells. `Display` names the cells of each
+/// problem.
 #[derive(Debug, Clone, Default)]
 pub struct Refused {
     cells: Vec<(Cell, Problem)>,

@@ -6,7 +6,8 @@ use super::number::number;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// Significant digits of a tick. A tick has fewer, followed by the rounding errors of floats.
+/// Largest number of significant digits in the name of a tick. Ticks need no more, and further digits would show the
+/// rounding errors of floats.
 const TICK_DIGITS: usize = 5;
 
 /// An axis of a plot. On a logarithmic axis, the range and the ticks are logarithms to base 10.
@@ -47,8 +48,8 @@ impl Axis {
         Self { range: -0.5..names.len() as f64 - 0.5, ticks, log: false, names: Some(names.to_vec()) }
     }
 
-    /// An axis for `values`. A linear axis begins at zero if `from_zero` is set or zero is near; otherwise it covers
-    /// only the range of the values.
+    /// An axis for `values`, which are logarithms if `log` is set. A linear axis includes zero if `from_zero` is set,
+    /// zero is near, or all values are equal. Otherwise it covers only the range of the values, with a margin.
     pub(super) fn new(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Self {
         let values = values.filter(|value| value.is_finite());
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));

@@ -20,7 +20,8 @@ impl<'a> Bitmap<'a> {
     /// Fills an outline, which is in pixels. A pixel that is covered in part mixes the colour with its own.
     #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn fill(&mut self, outline: Outline, colour: BackendColor) -> Drawn<'a> {
-        // The y axis of fonts goes up. The y axis of pixels goes down. The outline of any shape can be of a glyph.
+        // The y axis of fonts goes up. The y axis of pixels goes down. Any shape can be drawn as the outline of a
+        // glyph.
         let scale = PxScaleFactor { horizontal: 1.0, vertical: -1.0 };
         let glyph = OutlinedGlyph::new(GlyphId(0).with_scale(1.0), outline, scale);
         let corner = glyph.px_bounds().min;
@@ -92,7 +93,7 @@ impl<'a> DrawingBackend for Bitmap<'a> {
         corners: I,
         style: &S,
     ) -> Drawn<'a> {
-        // Coordinates are of the middles of pixels.
+        // The coordinates name pixels, and the sides go through the middles of these pixels.
         let middle = |(x, y): BackendCoord| point(x as f32 + 0.5, y as f32 + 0.5);
         let corners: Vec<_> = corners.into_iter().map(middle).collect();
         let Some(&first) = corners.first() else { return Ok(()) };
@@ -144,8 +145,8 @@ mod tests {
         }
         let gaps: Vec<f64> = middles.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps.len(), 5, "{middles:?}");
-        // At whole pixels, some letters would be a pixel farther apart than others. The middle of a stem that is thinner
-        // than a pixel can only be seen to a fraction of a pixel.
+        // At whole pixels, some letters would be a pixel farther apart than others. The middle of a stem that is
+        // thinner than a pixel can only be seen to a fraction of a pixel.
         assert!(gaps.iter().all(|gap| (gap - gaps[0]).abs() < 0.25), "{gaps:?}");
     }
 

@@ -17,11 +17,12 @@ pub(super) enum Format {
     Pdf,
 }
 
-/// Pixels per inch on which SVG and PDF pictures are laid out. Both have coordinates of this precision, and no pixels.
+/// Resolution of the layout of SVG and PDF pictures, in pixels per inch. The files have coordinates of this precision,
+/// and no pixels.
 const PRECISION: u32 = 720;
-/// Most pixels of a PNG picture. They take 300 MB of memory.
+/// Largest number of pixels of a PNG picture. They take 300 MB of memory.
 const MOST_PIXELS: u64 = 100_000_000;
-/// Pixels per inch of CSS, the unit of the width and height of an SVG picture.
+/// Pixels per inch in CSS. The width and height of an SVG picture are in these pixels.
 const CSS_DPI: f64 = 96.0;
 
 /// Returns an error if the ending of a file's name is not the ending of a picture.
@@ -47,7 +48,7 @@ impl Format {
         }
     }
 
-    /// Pixels per inch on which the picture is laid out.
+    /// Resolution of the picture's layout, in pixels per inch.
     pub(super) fn dpi(self, look: Look) -> u32 {
         match self {
             Self::Png => look.dpi(),

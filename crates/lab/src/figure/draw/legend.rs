@@ -1,5 +1,5 @@
-//! The legend of a plot. It is in a corner of the plot where it hides no curve. If no corner is free, it is above the
-//! plot, in as many columns as fit.
+//! The legend of a plot. The legend of curves is in a corner of the plot where it hides no curve. If no corner is free,
+//! it is above the plot, in as few rows as possible. The legend of bars is always above the plot.
 
 use super::axis::Axis;
 use super::letters::{fitting, font, widest};
@@ -74,7 +74,8 @@ impl Legend {
         if self.corner.is_some() { 0 } else { self.size().1 + self.edge }
     }
 
-    /// Draws the legend onto the area of a chart. The range of pixels is the plot within the area.
+    /// Draws the legend onto the area of a chart. `plot` has the upper left and the lower right corner of the plot, in
+    /// pixels of the area.
     #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     pub(super) fn draw<B: DrawingBackend>(
         self,

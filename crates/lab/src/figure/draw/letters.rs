@@ -1,5 +1,5 @@
-//! Text in charts: the font, and the layout of a line of text. PNG and PDF draw the same layout. In SVG, the viewer lays
-//! text out.
+//! Text in charts: the font, and the layout of a line of text. PNG and PDF draw the same layout. In SVG, the viewer
+//! lays text out.
 
 use ab_glyph::{Font, FontRef, GlyphId, Outline, OutlineCurve, Point, Rect, ScaleFont, point};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -37,7 +37,7 @@ pub(super) fn centred(size: i32, colour: RGBColor) -> TextStyle<'static> {
 struct Line {
     /// Each glyph, and the distance of its origin from the start of the line, in pixels.
     glyphs: Vec<(GlyphId, f32)>,
-    /// In pixels.
+    /// Width of the line, in pixels.
     width: f32,
 }
 
@@ -103,7 +103,7 @@ fn turned(transform: &FontTransform, (across, down): (f32, f32)) -> (f32, f32) {
     }
 }
 
-/// Width of words, in pixels.
+/// Width of words, in pixels, rounded up.
 #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
 pub(super) fn width(words: &str, size: i32) -> i32 {
     Line::of(words, size as f32).width.ceil() as i32
@@ -114,7 +114,8 @@ pub(super) fn widest<'a>(words: impl IntoIterator<Item = &'a str>, size: i32) ->
     words.into_iter().map(|words| width(words, size)).max().unwrap_or(0)
 }
 
-/// The largest text size, from `least` to `most`, at which each of `words` is at most `room` pixels wide.
+/// The largest text size, from `least` to `most`, at which each of `words` is at most `room` pixels wide; `least`
+/// if there is no such size.
 pub(super) fn fitting<'a>(
     words: impl IntoIterator<Item = &'a str>,
     room: i32,

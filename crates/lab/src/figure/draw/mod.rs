@@ -41,7 +41,7 @@ impl From<(f64, f64)> for Point {
     }
 }
 
-/// The distribution function of a sorted sample. It is thinned to a few hundred points, since more points cannot be
+/// The distribution function of a sorted sample. It is thinned to at most about 900 points, since more points cannot be
 /// seen.
 pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
     const MOST: usize = 600;
@@ -49,7 +49,7 @@ pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
     let count = points.len();
     let step = count.div_ceil(MOST).max(1);
     let last = count.saturating_sub(1);
-    // All points of the tail are kept, because percentiles are read there.
+    // All points of the tail, which are the last 300, are kept, because percentiles are read there.
     let kept = |i: usize| i.is_multiple_of(step) || last - i < MOST / 2;
     points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point.into()).collect()
 }

@@ -1,6 +1,7 @@
-//! Numbers in pictures. Every number of every picture follows one rule: at most some significant digits, and a letter
-//! for thousands (k), millions (M) and so on. There are neither exponents nor separators. The page of `raddle report`
-//! follows the same rule on its axes. In a column of a table, the numbers also have the same letter and decimals.
+//! Numbers in pictures. Every number of every picture follows one rule: at most a given number of significant digits,
+//! and a letter for thousands (k), millions (M) and so on. There are neither exponents nor separators. The page of
+//! `raddle report` follows the same rule on its axes. In a column of a table, the numbers also have the same letter and
+//! decimals, if no number becomes too short.
 
 /// Letters for factors, the largest first.
 const UNITS: [(f64, &str); 6] = [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
@@ -13,9 +14,9 @@ pub(super) fn number(value: f64, digits: usize) -> String {
     format!("{}{letter}", rounded(value / factor, digits))
 }
 
-/// The numbers of a column of a table. The largest number has `digits` significant digits, and all have its letter and
-/// its decimals: `114.2` beside `135.0`. If the smallest number would keep fewer than two digits, each number has a
-/// letter and decimals of its own: `0.031` beside `114.2`.
+/// The numbers of a column of a table. The largest number has at most `digits` significant digits, and all have its
+/// letter and its decimals: `114.2` beside `135.0`. If the smallest number would keep fewer than two digits, each
+/// number has a letter and decimals of its own: `0.031` beside `114.2`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "there are from 0 to 19 decimals")]
 pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String>> {
     let each = |show: &dyn Fn(f64) -> String| values.iter().map(|value| value.map(show)).collect();
@@ -45,7 +46,7 @@ fn unit(value: f64) -> (f64, &'static str) {
     UNITS.into_iter().find(|(factor, _)| value.abs() >= *factor).unwrap_or((1.0, ""))
 }
 
-/// The value with so many significant digits.
+/// The value rounded to `digits` significant digits.
 fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
 }

@@ -81,7 +81,8 @@ impl Page {
         for curve in curves {
             let (from, controls, to) = match *curve {
                 OutlineCurve::Line(a, b) => (a, None, b),
-                // A quadratic curve as a cubic curve: each control point is two thirds of the way to the given one.
+                // A quadratic curve as a cubic curve: each control point is two thirds of the way from
+                // an end to the given control point.
                 OutlineCurve::Quad(a, control, b) => {
                     let toward = |end: Point| Point {
                         x: end.x + (control.x - end.x) * 2.0 / 3.0,

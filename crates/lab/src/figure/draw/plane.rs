@@ -50,7 +50,8 @@ impl Names {
     }
 }
 
-/// Width of a bar as a share of the distance between groups. The bars of a group together take 0.8 of this distance.
+/// Width of a bar with the gap beside it, as a share of the distance between groups. The bars of a group together take
+/// 0.8 of this distance.
 fn bar_width(plane: &Plane) -> f64 {
     0.8 / plane.series.len().max(1) as f64
 }
@@ -77,8 +78,8 @@ impl<'a> Laid<'a> {
         let points = |series: &Series| series.points.iter().map(point).filter(is_shown).collect();
         let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
-        // On a logarithmic axis, an error bar that reaches 0 ends at the axis. On other axes, an interval of the mean can
-        // reach below zero although no value is negative, and is cut off at zero.
+        // On a logarithmic axis, an error bar that reaches 0 ends at the axis. On other axes, an interval of the mean
+        // can reach below zero although no value is negative, and is cut off at zero.
         let is_positive = !log_y && all().all(|at| at.y >= 0.0);
         let is_shown = |end: &f64| !log_y || *end > place(0.0, true);
         let cut = |end: f64| if is_positive { end.max(0.0) } else { end };

@@ -36,7 +36,7 @@ struct Segment {
     along: (f64, f64),
     /// Half the thickness.
     half: f64,
-    /// True if other segments begin at the first and at the last point.
+    /// For the first and for the last point: true if another segment of the line meets this segment there.
     joins: (bool, bool),
 }
 
@@ -50,12 +50,12 @@ impl Segment {
         Self { from, to, length, along, half: f64::from(thickness) / 2.0, joins }
     }
 
-    /// The rows of pixels that the segment may cover, of so many rows.
+    /// The rows of pixels that the segment may cover, among the `height` rows of the bitmap.
     fn rows(&self, height: u32) -> Range<i32> {
         self.within((self.from.1.min(self.to.1), self.from.1.max(self.to.1)), height)
     }
 
-    /// The columns of pixels that the segment may cover in a row, of so many columns.
+    /// The columns of pixels that the segment may cover in a row, among the `width` columns of the bitmap.
     fn columns(&self, y: i32, width: u32) -> Range<i32> {
         let (least, most) = (self.from.0.min(self.to.0), self.from.0.max(self.to.0));
         let (across, down) = self.along;
@@ -76,7 +76,7 @@ impl Segment {
         ((least - reach).floor() as i32).max(0)..end
     }
 
-    /// The share of a pixel that the segment covers.
+    /// The share of a pixel that the segment covers, from 0 to 1.
     fn covers(&self, (x, y): BackendCoord) -> f64 {
         let (x, y) = (f64::from(x) - self.from.0, f64::from(y) - self.from.1);
         let (along, aside) = (x * self.along.0 + y * self.along.1, y * self.along.0 - x * self.along.1);
@@ -112,7 +112,7 @@ mod tests {
             for thickness in [1, 2, 3, 8] {
                 let length = f64::from(end.0 - 50).hypot(f64::from(end.1 - 50)) + 1.0;
                 let thick = ink(&[(50, 50), end], thickness) / length;
-                // A thin line is a sixth thicker if it crosses the pixels at their corners.
+                // A line with a thickness of 1 is an eighth thicker if it crosses the pixels at their corners.
                 assert!((thick - f64::from(thickness)).abs() < 0.15, "{end:?}: {thick} of {thickness}");
             }
         }

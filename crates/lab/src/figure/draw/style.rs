@@ -34,7 +34,7 @@ impl Named for Style {
     ];
 }
 
-/// The look of a figure's pictures. A part that is `None` has its default.
+/// The look of a figure's pictures. A setting that is `None` has its default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look {
     /// The purpose of the pictures; by default, a screen.
@@ -69,7 +69,7 @@ impl Look {
         Ok(Self { style: section.get(&STYLE)?, dpi: section.get(&DPI)?, size })
     }
 
-    /// This look, with the parts of `other` where this look has none.
+    /// This look, with the settings of `other` where this look has none.
     #[must_use]
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
@@ -118,22 +118,22 @@ impl Look {
 
 pub(super) const POINTS_PER_INCH: f64 = 72.0;
 
-/// The lengths of a style, in points. The size of type is the distance from the highest ascender to the lowest
-/// descender, which is 1.12 em in the font of pictures.
+/// The lengths of a style, in points, and its other settings. The size of type is the distance from the highest
+/// ascender to the lowest descender, which is 1.12 em in the font of pictures.
 struct Lengths {
     /// Width and height of a chart without a legend above its plot.
     chart: (f64, f64),
     /// Number of charts in a row.
     columns: usize,
     margin: f64,
-    /// Type of titles, of the words along axes, of the names of ticks, and of everything else.
+    /// Size of type of titles, of the words along axes, of the names of ticks, and of all other words.
     title: f64,
     words: f64,
     ticks: f64,
     letters: f64,
-    /// The smallest readable type. Text that does not fit is drawn smaller, but not smaller than this.
+    /// Size of the smallest readable type. Text that does not fit is drawn smaller, but not smaller than this.
     smallest: f64,
-    /// Thickness of curves, and of axes and error bars.
+    /// Thickness of curves; thickness of axes and error bars.
     line: f64,
     thin: f64,
     palette: &'static [RGBColor],
@@ -159,7 +159,7 @@ const SCREEN: Lengths = Lengths {
     dpi: 96,
 };
 
-/// Type of 9 points from ascender to descender is type of 8 points as typesetters count.
+/// Letters of 9 points from ascender to descender are type of 8 points, as typesetters count.
 const PAPER: Lengths = Lengths {
     chart: (237.6, 165.6),
     columns: 1,
@@ -257,27 +257,27 @@ impl Sizes {
         dash.map(|(dash, gap)| (dash * self.line, gap * self.line))
     }
 
-    /// Length of the mark at a tick of an axis.
+    /// Length of the mark at a tick of an axis, in pixels.
     pub(super) fn tick_mark(&self) -> i32 {
         self.sixteenths(5)
     }
 
-    /// Margin to the right of a plot, where half of the last tick's name stands.
+    /// Margin to the right of a plot, in pixels. Half of the last tick's name stands there.
     pub(super) fn right_margin(&self) -> i32 {
         3 * self.margin
     }
 
-    /// Width of the sample of a mark in a legend. Dashes need a longer sample.
+    /// Width of the sample of a curve or bar in a legend, in pixels. Dashes need a longer sample.
     pub(super) fn sample(&self, mark: Mark) -> i32 {
         self.sixteenths(if self.is_dashed && mark == Mark::Curves { 70 } else { 35 })
     }
 
-    /// Height of a line of type of this size.
+    /// Height of a line of type of this size, in pixels.
     pub(super) fn line_of(type_size: i32) -> i32 {
         type_size * 5 / 4
     }
 
-    /// A share of the size of letters, in sixteenths.
+    /// A length in sixteenths of the size of letters, converted to pixels.
     pub(super) fn sixteenths(&self, count: i32) -> i32 {
         self.letters * count / 16
     }
