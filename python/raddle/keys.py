@@ -292,7 +292,7 @@ class Figure(TypedDict, total=False):
     """Width and height of each plot, in inches. (default: 7.9 by 5.2, 3.3 by 2.3 of style `paper`, 13.3 by 7.5 of style `slides`)"""
 
     style: Literal["screen", "paper", "slides"]
-    """The purpose of the pictures, which decides their size, type and colours. (default: `"screen"`)"""
+    """The purpose of the pictures, which decides their size, type and colors. (default: `"screen"`)"""
 
     title: str
     """Title of the figure."""

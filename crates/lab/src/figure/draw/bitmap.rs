@@ -17,7 +17,7 @@ impl<'a> Bitmap<'a> {
         Self(BitMapBackend::with_buffer(pixels, size))
     }
 
-    /// Fills an outline, which is in pixels. A pixel that is covered in part mixes the colour with its own.
+    /// Fills an outline, which is in pixels. A pixel that is covered in part mixes the color with its own.
     #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn fill(&mut self, outline: Outline, colour: BackendColor) -> Drawn<'a> {
         // The y axis of fonts goes up. The y axis of pixels goes down. Any shape can be drawn as the outline of a

@@ -1,4 +1,4 @@
-//! A table of numbers as coloured cells. Larger numbers have darker cells.
+//! A table of numbers as colored cells. Larger numbers have darker cells.
 
 use super::letters::{centred, fitting, widest};
 use super::number::column;
@@ -8,7 +8,7 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// Shade of grey, from 0 to 255, below which white letters are easier to read than black ones.
+/// Shade of gray, from 0 to 255, below which white letters are easier to read than black ones.
 const DARK: f64 = 115.0;
 
 /// Significant digits of the largest number of a column.

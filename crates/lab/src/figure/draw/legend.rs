@@ -163,7 +163,7 @@ fn inked(points: &[Point]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().map(|at| (at.x, at.y)).chain(lines).chain(errors)
 }
 
-/// The marker of the i-th curve: a square, a triangle, a diamond, and so on. `at` is its centre, in pixels.
+/// The marker of the i-th curve: a square, a triangle, a diamond, and so on. `at` is its center, in pixels.
 pub(super) fn marker(i: usize, at: (i32, i32), sizes: &Sizes) -> Polygon<(i32, i32)> {
     // Corners in halves of the thickness of curves.
     let shapes: [&[(i32, i32)]; 4] = [

@@ -27,7 +27,7 @@ pub(super) fn font(size: i32) -> FontDesc<'static> {
     (NAME, size).into_font()
 }
 
-/// A text style that centres the text on its position.
+/// A text style that centers the text on its position.
 pub(super) fn centred(size: i32, colour: RGBColor) -> TextStyle<'static> {
     font(size).color(&colour).pos(Pos::new(HPos::Center, VPos::Center))
 }

@@ -62,7 +62,7 @@ pub(crate) fn ccdf(sample: &[f64]) -> Vec<Point> {
     cdf(sample).into_iter().map(at_least).collect()
 }
 
-/// A curve, or the bars of one colour.
+/// A curve, or the bars of one color.
 #[derive(Debug)]
 pub(crate) struct Series {
     pub(crate) label: String,
@@ -113,7 +113,7 @@ pub(crate) struct Cells {
     pub(crate) numbers: Vec<Vec<Option<f64>>>,
 }
 
-/// Colour of words that explain others.
+/// Color of words that explain others.
 const GREY: RGBColor = RGBColor(90, 90, 90);
 
 /// Draws charts in rows. The ending of the file's name gives the format.

@@ -1,6 +1,6 @@
 //! PDF pictures: a drawing surface that writes the operators of a page.
 //!
-//! Text is drawn as outlines of the embedded font, so a page needs no font. Colours are mixed with white instead of
+//! Text is drawn as outlines of the embedded font, so a page needs no font. Colors are mixed with white instead of
 //! being transparent, since some publishers refuse transparency. The same picture has the same bytes: a page holds
 //! neither dates nor identifiers.
 //!
@@ -53,7 +53,7 @@ impl Page {
         pdf.finish()
     }
 
-    /// Sets the colour of lines and areas. Returns false for an invisible colour.
+    /// Sets the color of lines and areas. Returns false for an invisible color.
     fn ink(&mut self, colour: BackendColor) -> bool {
         #[allow(clippy::cast_possible_truncation, reason = "a share")]
         let mixed = |part: u8| ((f64::from(part) * colour.alpha / 255.0) + 1.0 - colour.alpha) as f32;

@@ -33,12 +33,12 @@ pub(super) struct Laid<'a> {
 struct Names {
     /// Size of the type, in pixels.
     size: i32,
-    /// Number of lines. On two lines, neighbours alternate, so each name has twice the room.
+    /// Number of lines. On two lines, neighbors alternate, so each name has twice the room.
     lines: i32,
 }
 
 impl Names {
-    /// The type in which names of neighbouring positions do not touch on an axis of this width. `ticks` is empty for an
+    /// The type in which names of neighboring positions do not touch on an axis of this width. `ticks` is empty for an
     /// axis of numbers.
     #[allow(clippy::cast_possible_truncation, reason = "an axis has few names")]
     fn of(ticks: &[String], width: i32, sizes: &Sizes) -> Self {
@@ -168,7 +168,7 @@ impl<'a> Laid<'a> {
                         }
                     }
                     .map_err(failed)?;
-                    // A few markers on each curve distinguish curves for readers who cannot see the colours.
+                    // A few markers on each curve distinguish curves for readers who cannot see the colors.
                     let every = points.len().div_ceil(9).max(1);
                     let marked = points.iter().skip(every / 2).step_by(every);
                     let marked = marked.map(|at| EmptyElement::at((at.x, at.y)) + marker(i, (0, 0), sizes));

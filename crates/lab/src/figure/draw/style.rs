@@ -11,7 +11,7 @@ use plotters::style::RGBColor;
 pub enum Style {
     /// A screen: two plots in a row.
     Screen,
-    /// A column of a printed paper: 3.3 inches wide, with type of 8 points. Curves and bars differ in grey.
+    /// A column of a printed paper: 3.3 inches wide, with type of 8 points. Curves and bars differ in gray.
     Paper,
     /// Slides of 16:9, with large type and thick lines.
     Slides,
@@ -48,7 +48,7 @@ pub struct Look {
 keys! {
     /// The look of a figure's pictures.
     pub(crate) LOOK = "figure" {
-        /// The purpose of the pictures, which decides their size, type and colours.
+        /// The purpose of the pictures, which decides their size, type and colors.
         STYLE: Style = Key::new("style").or("\"screen\"").example("\"paper\"");
         /// Pixels per inch of the picture in PNG.
         DPI: u32 = Key::new("dpi").computed("96, 600 of style `paper`, 144 of style `slides`").within(30.0, 2400.0).example("300");
@@ -137,7 +137,7 @@ struct Lengths {
     line: f64,
     thin: f64,
     palette: &'static [RGBColor],
-    /// True if curves differ in their dashes, and not only in their colours and markers.
+    /// True if curves differ in their dashes, and not only in their colors and markers.
     is_dashed: bool,
     /// Pixels per inch of PNG pictures.
     dpi: u32,
@@ -192,8 +192,8 @@ const SLIDES: Lengths = Lengths {
     dpi: 144,
 };
 
-/// Okabe and Ito's palette, which red-green colour-blind readers can distinguish, followed by six colours of Tol's
-/// palette.
+/// Six colors of Okabe and Ito's palette, which red-green color-blind readers can distinguish, then a gray and five
+/// colors of Tol's palette.
 const COLOURS: [RGBColor; 12] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -209,7 +209,7 @@ const COLOURS: [RGBColor; 12] = [
     RGBColor(170, 68, 153),
 ];
 
-/// Colours from dark to light, so that they also differ in grey.
+/// Colors whose shades of gray also differ.
 const GREY_SAFE: [RGBColor; 6] = [
     RGBColor(0, 34, 87),
     RGBColor(213, 94, 0),
@@ -219,7 +219,7 @@ const GREY_SAFE: [RGBColor; 6] = [
     RGBColor(0, 120, 170),
 ];
 
-/// The shade of grey of a colour in black and white, from 0 for black to 255 (ITU-R BT.601).
+/// The shade of gray of a color in black and white, from 0 for black to 255 (ITU-R BT.601).
 pub(super) fn grey(RGBColor(r, g, b): RGBColor) -> f64 {
     0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b)
 }
@@ -246,7 +246,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The colour of the i-th curve.
+    /// The color of the i-th curve.
     pub(super) fn colour(&self, i: usize) -> RGBColor {
         self.palette[i % self.palette.len()]
     }
@@ -277,7 +277,7 @@ impl Sizes {
         type_size * 5 / 4
     }
 
-    /// A length in sixteenths of the size of letters, converted to pixels.
+    /// `count` sixteenths of the size of letters, in pixels.
     pub(super) fn sixteenths(&self, count: i32) -> i32 {
         self.letters * count / 16
     }
