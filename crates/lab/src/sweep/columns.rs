@@ -1,5 +1,5 @@
-//! The meanings of the columns of a sweep's table: the numbers of a summary under [flat
-//! names](super::replicas::measures).
+//! The meanings of the columns of a sweep's table. The columns are the numbers of a summary under flat names
+//! ([`measures`](super::replicas::measures)).
 
 use crate::SizeClass;
 use crate::sweep::replicas;
