@@ -104,9 +104,6 @@ pub fn sweep<'a>(
     if let Some(cell) = cells.first() {
         figure::check_plots(&cell.document)?; // All cells have the plots of their file.
     }
-    if let Some(cell) = cells.first() {
-        figure::check_plots(&cell.document)?; // All cells have the plots of their file.
-    }
     read_all(cells)?;
     let mut ends: Vec<Option<CellEnd>> = vec![None; cells.len()];
     let mut fitting = Vec::new();
