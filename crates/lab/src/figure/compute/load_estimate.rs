@@ -51,7 +51,8 @@ mod tests {
     /// 1 after 20 ticks without traffic.
     #[test]
     fn the_estimate_follows_a_step_within_twenty_intervals() {
-        let text = "[compute]\nkind = \"load-estimate\"\nrate = \"10 Gbps\"\nintervals = [\"20 us\", \"1 ms\"]\n";
+        let text =
+            "[compute]\nkind = \"load-estimate\"\nrate = \"10 Gbps\"\nintervals = [\"20 us\", \"1 ms\"]\n";
         let numbers = numbers(text).expect("times");
         let names: Vec<String> =
             numbers.iter().map(|(labels, _)| format!("{} {}", labels[0].1, labels[1].1)).collect();

@@ -69,7 +69,10 @@ fn quantities(
     let scheme = &experiment.scheme;
     if experiment.engine.kind != EngineKind::Packet || scheme.routing != "expeditus" {
         let what = "this figure needs Expeditus's selections in the packet engine".to_owned();
-        return Err(refused(what, "choose routing = \"expeditus\" in [scheme] and kind = \"packet\" in [engine]"));
+        return Err(refused(
+            what,
+            "choose routing = \"expeditus\" in [scheme] and kind = \"packet\" in [engine]",
+        ));
     }
     let plan =
         Plan::new(&prepared.topology, &scheme.routing, &scheme.routing_settings, experiment.engine.seed);
@@ -167,7 +170,8 @@ fn timed(selections: &Selections) -> Vec<(&'static str, f64)> {
             Some(since(selection, selection.recorded)? / since(selection, selection.replied)?)
         })
         .collect();
-    let both = [("time, mean", "time, longest", times), ("round trips, mean", "round trips, most", round_trips)];
+    let both =
+        [("time, mean", "time, longest", times), ("round trips, mean", "round trips, most", round_trips)];
     for (mean, most, values) in both {
         if let Some(greatest) = values.iter().copied().reduce(f64::max) {
             numbers.push((mean, values.iter().sum::<f64>() / values.len() as f64));
@@ -213,7 +217,8 @@ kind = "path-selection"
 {section}
 "#
         );
-        let label = |labels: Vec<(String, String)>| labels.into_iter().map(|(_, label)| label).collect::<Vec<_>>();
+        let label =
+            |labels: Vec<(String, String)>| labels.into_iter().map(|(_, label)| label).collect::<Vec<_>>();
         Ok(numbers(&text)?.into_iter().map(|(labels, number)| (label(labels).join(", "), number)).collect())
     }
 
@@ -230,7 +235,9 @@ kind = "path-selection"
             [2.0, 2.0, 2.0, 1.0]
         );
         assert_eq!(of("most entries"), 2.0 - 1.0, "one direction of the connection at each switch");
-        for early in ["forward before the SYN-ACK", "reverse before the ACK", "forward before the second packet"] {
+        for early in
+            ["forward before the SYN-ACK", "reverse before the ACK", "forward before the second packet"]
+        {
             assert_eq!(of(early), 1.0, "{early}");
         }
         assert_eq!(of("reverse before data leaves"), 0.0, "the answer is still on its way");
@@ -244,7 +251,8 @@ kind = "path-selection"
     fn a_case_sets_keys_and_has_a_run_for_each_seed() {
         let two = "seeds = 2\ncases = [{ label = \"a\" }, { label = \"b\", set = [\"topology.cores_per_plane=2\"] }]";
         let of = measured("expeditus", two).expect("quantities");
-        let kept = ["a, 1", "a, 2", "b, 1", "b, 2"].map(|case| of[&format!("loads of an aggregation switch, {case}")]);
+        let kept = ["a, 1", "a, 2", "b, 1", "b, 2"]
+            .map(|case| of[&format!("loads of an aggregation switch, {case}")]);
         assert_eq!(kept, [8.0, 8.0, 4.0, 4.0]);
     }
 

@@ -87,7 +87,10 @@ impl Stat {
     }
 
     /// Reads the statistic at `key`, which cannot be a share; `None` if the key is missing.
-    pub(in crate::figure) fn plain(section: &mut Section<'_>, key: &Key<Name>) -> Result<Option<Self>, Problem> {
+    pub(in crate::figure) fn plain(
+        section: &mut Section<'_>,
+        key: &Key<Name>,
+    ) -> Result<Option<Self>, Problem> {
         if section.has(key) { section.choose(key, &Self::NAMES).map(Some) } else { Ok(None) }
     }
 

@@ -81,8 +81,9 @@ mod tests {
 
     #[test]
     fn a_choice_is_even_if_all_effective_loads_are_equal() {
-        let was_even =
-            |told: &[u8], measured: &[u8]| choice(told, measured, &mut Ties::Lowest).map(|choice| choice.was_even);
+        let was_even = |told: &[u8], measured: &[u8]| {
+            choice(told, measured, &mut Ties::Lowest).map(|choice| choice.was_even)
+        };
         assert_eq!(was_even(&[0, 0, 0], &[0, 0, 0]), Some(true));
         assert_eq!(was_even(&[3, 1, 2], &[0, 3, 3]), Some(true), "the greater of both loads counts");
         assert_eq!(was_even(&[1, 0, 1], &[0, 1, 2]), Some(false));
