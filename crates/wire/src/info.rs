@@ -232,7 +232,7 @@ impl Position {
 }
 
 /// Ends, ports and protocol of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FiveTuple {
     /// Sending node.
     pub src: NodeId,

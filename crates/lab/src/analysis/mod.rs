@@ -3,5 +3,6 @@
 
 pub mod agree;
 pub(crate) mod compare;
+pub(crate) mod path_selection;
 pub mod rate_overhead;
 pub mod select;

@@ -422,6 +422,17 @@ mod tests {
     }
 
     #[test]
+    fn the_comparison_of_another_statistic_is_subtracted() {
+        let runs = runs([[8.0, 8.0], [9.0, 9.0], [7.0, 7.0], [6.0, 6.0]], "faithful");
+        let measured = |beyond: &str| claim(beyond, "").judge("figure", &runs).measured.expect("a number");
+        // Each run has one flow, so that its largest completion time is the mean, and both schemes have as many flows.
+        for (stat, expected) in [("max", 0.0), ("count", 0.2)] {
+            let number = measured(&format!("beyond_stat = \"{stat}\""));
+            assert!((number - expected).abs() < 1e-12, "{stat}: {number}");
+        }
+    }
+
+    #[test]
     fn a_claim_about_a_run_that_was_not_faithful_is_not_measured() {
         let runs = runs([[8.0; 2], [9.0; 2], [7.0; 2], [6.0; 2]], "dilate to 2");
         let outcome = claim("", "").judge("figure", &runs);

@@ -1,9 +1,9 @@
 //! The number that a claim judges. A measure is compared between labels of one sweep: the contrast. The contrasts at
 //! several points of the other sweeps are then combined.
 
-use super::measure::{MEASURE, Measure};
+use super::measure::{MEASURE, Measure, Stat};
 use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
-use crate::experiment::keys::{Any, Key, Named, keys};
+use crate::experiment::keys::{Any, Key, Name, Named, keys};
 use crate::experiment::{Item, Problem, Section};
 use raddle_records::stats;
 
@@ -12,6 +12,8 @@ use raddle_records::stats;
 pub(super) struct Number {
     measure: Measure,
     contrast: Contrast,
+    /// If given, the contrast of this statistic is subtracted from the contrast of the measure's own statistic.
+    beyond_stat: Option<Stat>,
     /// Lists of labels. Each number in the contrast is the mean over the runs with these labels. By default, there is a
     /// single empty list.
     mean_over: Vec<Labels>,
@@ -112,6 +114,10 @@ keys! {
         ORDER: Vec<String> = Key::new("order").example("[\"TCP\", \"R2C2\", \"PFQ\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
         /// Labels: the number of the first label divided by the greatest number of the other labels.
         LEAD: Vec<String> = Key::new("lead").example("[\"R2C2\", \"TCP\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
+        /// A statistic whose contrast is subtracted from the contrast of `stat`.
+        BEYOND_STAT: Name = Key::new("beyond_stat").example("\"mean\"").registered("statistic", |_| {
+            Stat::names().map(|(name, _)| (name.to_owned(), "")).collect()
+        });
         /// Labels of the runs.
         AT: Any = Key::new("at").example("{ load = \"0.6\" }");
         /// Lists of labels. Every number in the contrast is the mean over the runs with these labels.
@@ -171,6 +177,7 @@ impl Number {
         let measure = Measure::read(&mut section)?;
         measure.ensure_closed(&section)?;
         let contrast = Contrast::read(&mut section)?;
+        let beyond_stat = Stat::plain(&mut section, &BEYOND_STAT)?;
         let at = read_labels(section.item(&AT))?;
         let mean_over = read_points(section.item(&MEAN_OVER))?;
         section.ensure(
@@ -194,7 +201,7 @@ impl Number {
         }
         section.finish()?;
         stops.iter_mut().for_each(|stop| stop.extend_from_slice(&at));
-        Ok(Self { measure, contrast, mean_over, stops, difference_to, take })
+        Ok(Self { measure, contrast, beyond_stat, mean_over, stops, difference_to, take })
     }
 
     /// The range in which a trend holds, or an order or a lead at all points; `None` for other numbers, whose claims
@@ -236,13 +243,19 @@ impl Number {
         (!self.difference_to.is_empty()).then(|| kept.cloned().collect())
     }
 
+    /// The contrast at one point, less that of the other statistic if there is one.
     fn contrasted(&self, stop: &Labels, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
-        let mean = |point: &Labels| {
-            let numbers = self.pooled(point).map(|point| self.measure.number(runs, &point, seeds));
-            stats::mean(&numbers.collect::<Option<Vec<_>>>()?)
+        let contrast = |measure: &Measure| {
+            let mean = |point: &Labels| {
+                let numbers = self.pooled(point).map(|point| measure.number(runs, &point, seeds));
+                stats::mean(&numbers.collect::<Option<Vec<_>>>()?)
+            };
+            let numbers = self.contrast.points(stop).iter().map(mean).collect::<Option<Vec<_>>>()?;
+            Some(self.contrast.of(&numbers))
         };
-        let numbers = self.contrast.points(stop).iter().map(mean).collect::<Option<Vec<_>>>()?;
-        Some(self.contrast.of(&numbers))
+        let here = contrast(&self.measure)?;
+        let Some(stat) = self.beyond_stat else { return Some(here) };
+        Some(here - contrast(&self.measure.with(stat))?)
     }
 
     /// The runs from which the number is computed, without the runs with which the measure compares them.

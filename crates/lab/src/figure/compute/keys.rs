@@ -2,7 +2,7 @@
 
 use crate::experiment::keys::{Any, Inner, Key, Kind, Name, Tables, key, keys};
 use crate::experiment::{Fraction, SKELETON_KEYS, TOPOLOGY, WORKLOAD};
-use raddle_core::{Bytes, Duration};
+use raddle_core::{Bytes, Duration, Rate};
 use raddle_topology::routing::{Pattern, Protocol};
 
 keys! {
@@ -105,6 +105,14 @@ keys! {
             Key::new("workload").required().table(&WORKLOAD).example("{ pairs = \"uniform\", … }");
     }
 
+    /// The file's own experiment with other values of some keys.
+    pub(super) RUN_CASE = "compute.cases" {
+        /// Label of the case.
+        RUN_LABEL: String = Key::new("label").required().example("\"load 0.5\"");
+        /// Keys with their values, as `--set` of `raddle run` takes them.
+        CASE_SET: Vec<String> = Key::new("set").or("[]").example("[\"workload.arrivals.load=0.5\"]");
+    }
+
     /// A program with a label. Its other keys are the keys of a skeleton.
     pub(super) PROGRAM = "compute.programs" {
         /// Label of the program.
@@ -140,6 +148,13 @@ key! {
     /// The examples.
     pub(super) CASES: Tables =
         Key::new("cases").required().table(&CASE).example("[{ label = \"…\", flows = […] }]");
+    /// The cases.
+    pub(super) RUN_CASES: Tables = Key::new("cases")
+        .required()
+        .table(&RUN_CASE)
+        .example("[{ label = \"load 0.5\", set = [\"workload.arrivals.load=0.5\"] }]");
+    /// Number of runs of each case. The seeds are the experiment's seed and the numbers after it.
+    pub(super) RUN_SEEDS: u32 = Key::new("seeds").or("1").above_zero();
     /// Size of small flows.
     pub(super) SMALL: Bytes = Key::new("small").required().above_zero().example("\"10 KB\"");
     /// Size of large flows.
@@ -170,6 +185,12 @@ key! {
         .required()
         .example("[\"500 us\"]")
         .such("times greater than 0", |intervals: &Vec<Duration>| !intervals.contains(&Duration::ZERO));
+    /// Rate of the link whose load is estimated.
+    pub(super) ESTIMATE_RATE: Rate = Key::new("rate").required().above_zero().example("\"10 Gbps\"");
+    /// Share that the estimator loses in each interval.
+    pub(super) ESTIMATE_ALPHA: f64 = Key::new("alpha").or("0.1").such("from 0.001 to 1", |alpha: &f64| (0.001..=1.0).contains(alpha));
+    /// Size of the packets that the link carries.
+    pub(super) FRAME: Bytes = Key::new("frame").or("\"1518 B\"").above_zero();
     /// The traces.
     pub(super) TRACES: Tables =
         Key::new("traces").required().table(&TRACE).example("[{ label = \"10 MB\", workload = { … } }]");
@@ -261,6 +282,16 @@ static KINDS: &[Kind] = &[
         keys: &[&DIMS, &SCHEMES, &FRACTIONS, &SELECTION_HEADROOM, &INSTANCES, &SEED, &GENERATIONS],
     },
     Kind { name: "header-limits", words: "largest values that header fields can hold", keys: &[&PACKET] },
+    Kind {
+        name: "load-estimate",
+        words: "times in which the load estimate of a link follows a step of its load",
+        keys: &[&ESTIMATE_RATE, &INTERVALS, &ESTIMATE_ALPHA, &FRAME],
+    },
+    Kind {
+        name: "path-selection",
+        words: "Expeditus's selections in the file's own experiment",
+        keys: &[&RUN_CASES, &RUN_SEEDS],
+    },
     Kind { name: "paths", words: "numbers of shortest paths", keys: &[&FABRICS] },
     Kind {
         name: "routes",

@@ -8,7 +8,9 @@ mod forwarding_cost;
 mod header_limits;
 mod keys;
 mod link_weights;
+mod load_estimate;
 mod messages;
+mod path_selection;
 mod paths;
 mod rate_overhead;
 mod rate_replay;
@@ -68,7 +70,7 @@ impl Computation {
     }
 }
 
-const COMPUTATIONS: [(&str, Computation); 14] = [
+const COMPUTATIONS: [(&str, Computation); 16] = [
     ("throughput-fraction", Computation::alone(|section, _| throughput(section))),
     ("allocation", Computation::alone(|section, _| allocation(section))),
     ("broadcast-overhead", Computation::alone(|section, _| broadcast::overhead(section))),
@@ -83,6 +85,8 @@ const COMPUTATIONS: [(&str, Computation); 14] = [
     ("selection", Computation::alone(|section, context| selection::compare(section, context.threads))),
     ("header-limits", Computation::alone(|section, _| header_limits::read_off(section))),
     ("paths", Computation::alone(paths::count)),
+    ("load-estimate", Computation::alone(|section, _| load_estimate::follow(section))),
+    ("path-selection", Computation { compute: path_selection::measure, has_experiment: true }),
     ("routes", Computation::alone(routes::measure)),
     ("link-weights", Computation::alone(link_weights::measure)),
     ("messages", Computation::alone(|section, _| messages::measure(section))),

@@ -1,7 +1,7 @@
 //! Statistics: numbers computed from a sample.
 
 use super::{LEAST, MOST, STAT};
-use crate::experiment::keys::Declared;
+use crate::experiment::keys::{Declared, Key, Name};
 use crate::experiment::{Cause, Item, Problem, Read, Section, list};
 use raddle_records::stats;
 
@@ -47,7 +47,7 @@ impl Stat {
     ];
 
     /// All statistics by name.
-    pub(super) fn names() -> impl Iterator<Item = (&'static str, Self)> {
+    pub(in crate::figure) fn names() -> impl Iterator<Item = (&'static str, Self)> {
         let share = ("share", Self::Share { least: f64::NEG_INFINITY, most: f64::INFINITY });
         Self::NAMES.into_iter().chain([share])
     }
@@ -108,6 +108,14 @@ impl Stat {
     /// True if the statistic has the unit of the sample. A count, a share and a coefficient of variation have no unit.
     pub(super) fn has_unit(self) -> bool {
         !matches!(self, Self::Count | Self::Variation | Self::Share { .. })
+    }
+
+    /// Reads the statistic at `key`, which cannot be a share; `None` if the key is missing.
+    pub(in crate::figure) fn plain(
+        section: &mut Section<'_>,
+        key: &Key<Name>,
+    ) -> Result<Option<Self>, Problem> {
+        if section.has(key) { section.choose(key, &Self::NAMES).map(Some) } else { Ok(None) }
     }
 
     /// Reads the list of statistics at `key`, each with its name; an empty list if the key is missing. The statistic

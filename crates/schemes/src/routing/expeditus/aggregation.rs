@@ -41,6 +41,7 @@ impl Aggregation {
         let uplinks = &self.switch.uplinks;
         let loads = (0..uplinks.len()).map(|uplink| uplinks.ingress(now, uplink, ports, Scale::NONE));
         write_loads(response, loads);
+        self.switch.counters.measured.count();
     }
 
     /// Selects a core for the flow of an Exp-response from another pod. This switch is in the source's pod.

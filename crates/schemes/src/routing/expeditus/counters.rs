@@ -17,6 +17,11 @@ impl Counter {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
+    /// Raises the count to `value` if it is smaller.
+    pub(crate) fn raise(&self, value: u64) {
+        self.0.fetch_max(value, Ordering::Relaxed);
+    }
+
     /// The current count.
     #[must_use]
     pub fn get(&self) -> u64 {
@@ -25,15 +30,21 @@ impl Counter {
 }
 
 /// Counts of selection events. Without loss and failures, `requests`, `responses` and `answered` are equal, and
-/// `merged` and `installed` both equal the number of selections between pods (specifications/expeditus.md §10.12).
+/// `measured`, `merged` and `installed` equal the number of selections between pods (specifications/expeditus.md §10.12).
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Packets that edge switches tagged as Exp-requests.
     pub requests: Counter,
     /// Exp-responses that edge switches made.
     pub responses: Counter,
-    /// Exp-responses that aggregation switches merged with their own loads.
+    /// Exp-responses into which aggregation switches of the destination's pod wrote their loads.
+    pub measured: Counter,
+    /// Exp-responses that aggregation switches of the source's pod merged with their own loads.
     pub merged: Counter,
+    /// Choices of an uplink, by edge switches and by aggregation switches.
+    pub choices: Counter,
+    /// Choices among uplinks that all had the same effective load.
+    pub even_choices: Counter,
     /// Entries that aggregation switches stored.
     pub installed: Counter,
     /// Entries that edge switches completed.
@@ -44,6 +55,8 @@ pub struct Counters {
     pub expired: Counter,
     /// New entries that a full table refused.
     pub refused: Counter,
+    /// Most entries that a table held at once, expired ones that were not yet removed included.
+    pub most_entries: Counter,
     /// Packets that left an edge switch by hash because their flow's selection was under way, or could not begin.
     pub fallbacks: Counter,
     /// Tags whose number of loads differs from the switch's number of uplinks.

@@ -80,6 +80,11 @@ impl Uplinks {
         }
     }
 
+    /// Number of load values: one for each direction of each uplink.
+    pub(crate) fn values(&self) -> usize {
+        self.registers.len() * size_of::<Registers>() / size_of::<DreRegister>()
+    }
+
     /// Number of uplinks.
     pub(crate) fn len(&self) -> usize {
         self.registers.len()

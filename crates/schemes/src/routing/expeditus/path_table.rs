@@ -150,6 +150,7 @@ impl PathTable {
             return false;
         }
         self.entries.insert(key, entry);
+        self.counters.most_entries.raise(self.entries.len() as u64);
         true
     }
 

@@ -130,6 +130,7 @@ pub(crate) const PST_LOOKUP: Parameter = Parameter::choice(
 
 /// The data that all switches of a fabric share.
 pub struct Expeditus {
+    size: ClosSize,
     clos: Clos,
     paths: Arc<ShortestPaths>,
     dre: Arc<Dre>,
@@ -144,7 +145,8 @@ impl Expeditus {
     /// # Errors
     /// If the fabric is not a Clos network, or if a switch has more uplinks than a tag has room for.
     pub fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
-        let clos = Clos::new(clos_of(plan.topology, INFO.name)?);
+        let size = clos_of(plan.topology, INFO.name)?;
+        let clos = Clos::new(size);
         let most = [1, 2].map(|level| clos.uplinks(level).len()).into_iter().max().unwrap_or(0);
         if most > Tag::MOST {
             return Err(Unfit {
@@ -159,6 +161,7 @@ impl Expeditus {
         }
         let parameters = Parameters::of(plan.settings);
         Ok(Self {
+            size,
             clos,
             paths: ShortestPaths::new(plan.topology),
             dre: Arc::new(Dre::new(parameters.t_dre, parameters.alpha, parameters.bits)),
@@ -168,10 +171,23 @@ impl Expeditus {
         })
     }
 
+    /// The size of the Clos network.
+    #[must_use]
+    pub fn size(&self) -> ClosSize {
+        self.size
+    }
+
     /// Counts of selection events.
     #[must_use]
     pub fn counters(&self) -> &Arc<Counters> {
         &self.counters
+    }
+
+    /// Number of load values that a switch of this level keeps: level 1 are edge switches, level 2 aggregation switches.
+    #[must_use]
+    pub fn load_values(&self, level: usize) -> usize {
+        let node = self.clos.nodes_of(level).next().map(NodeId);
+        node.map_or(0, |node| self.switch(node, level).uplinks.values())
     }
 
     /// The forwarder of a node; `None` for hosts.
@@ -204,7 +220,7 @@ impl Expeditus {
     }
 
     fn switch(&self, node: NodeId, level: usize) -> Switch {
-        let Self { clos, paths, dre, parameters, seed, counters } = self;
+        let Self { clos, paths, dre, parameters, seed, counters, .. } = self;
         let &Parameters { pst_capacity, pst_timeout, pst_clock, pst_lookup, .. } = parameters;
         let ties = match parameters.ties {
             Ties::Random => selection::Ties::Random(Stream::new(*seed, node.0.into(), "expeditus/ties")),

@@ -16,6 +16,14 @@ pub(crate) enum Ties {
     Hash(u64),
 }
 
+/// The uplink that a stage of a selection chose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) uplink: usize,
+    /// True if all usable uplinks had the same effective load.
+    pub(crate) was_even: bool,
+}
+
 /// The usable uplink with the least effective load; `None` if no uplink is usable. The effective load is the greater of
 /// the load that the other end reported and the load that this end measures. `told` and `measured` are in uplink order.
 pub(crate) fn select(
@@ -24,13 +32,17 @@ pub(crate) fn select(
     usable: impl Fn(usize) -> bool,
     flow: FiveTuple,
     ties: &mut Ties,
-) -> Option<usize> {
+) -> Option<Choice> {
     let mut least = u8::MAX;
     let mut best = [0_u8; Tag::MOST];
-    let mut count = 0;
+    let (mut count, mut usables) = (0, 0);
     for (uplink, (told, measured)) in told.zip(measured).enumerate() {
+        if !usable(uplink) {
+            continue;
+        }
+        usables += 1;
         let load = told.max(measured);
-        if load > least || !usable(uplink) {
+        if load > least {
             continue;
         }
         if load < least {
@@ -47,7 +59,7 @@ pub(crate) fn select(
         Ties::Lowest => 0,
         Ties::Hash(salt) => flow.choose(*salt, count),
     };
-    Some(best[choice].into())
+    Some(Choice { uplink: best[choice].into(), was_even: count == usables })
 }
 
 #[cfg(test)]
@@ -59,7 +71,21 @@ mod tests {
         FiveTuple { src: NodeId(1), dst: NodeId(2), src_port: 3, dst_port: 4, protocol: 6 };
 
     fn of(told: &[u8], measured: &[u8], ties: &mut Ties) -> Option<usize> {
+        choice(told, measured, ties).map(|choice| choice.uplink)
+    }
+
+    fn choice(told: &[u8], measured: &[u8], ties: &mut Ties) -> Option<Choice> {
         select(told.iter().copied(), measured.iter().copied(), |_| true, FLOW, ties)
+    }
+
+    #[test]
+    fn a_choice_is_even_if_all_effective_loads_are_equal() {
+        let was_even = |told: &[u8], measured: &[u8]| {
+            choice(told, measured, &mut Ties::Lowest).map(|choice| choice.was_even)
+        };
+        assert_eq!(was_even(&[0, 0, 0], &[0, 0, 0]), Some(true));
+        assert_eq!(was_even(&[3, 1, 2], &[0, 3, 3]), Some(true), "the greater of both loads counts");
+        assert_eq!(was_even(&[1, 0, 1], &[0, 1, 2]), Some(false));
     }
 
     /// The winner in a case without a tie, numbered from 1 as in the oracle.
@@ -116,7 +142,8 @@ mod tests {
     #[test]
     fn oracle_s9_unusable_ports_are_never_selected() {
         let usable = |told: [u8; 2], measured: [u8; 2], alive: &dyn Fn(usize) -> bool| {
-            select(told.into_iter(), measured.into_iter(), alive, FLOW, &mut Ties::Lowest)
+            let choice = select(told.into_iter(), measured.into_iter(), alive, FLOW, &mut Ties::Lowest);
+            choice.map(|choice| choice.uplink)
         };
         assert_eq!(usable([7, 7], [0, 2], &|core| core != 0), Some(1));
         assert_eq!(usable([7, 7], [7, 7], &|core| core != 0), Some(1));

@@ -131,7 +131,12 @@ impl Switch {
         let ways = self.ways(to, ports);
         let uplinks = &mut self.uplinks;
         let measured = (0..uplinks.len()).map(|uplink| measure(uplinks, uplink));
-        select(told, measured, |uplink| ways.has(uplink), flow, &mut self.ties)
+        let choice = select(told, measured, |uplink| ways.has(uplink), flow, &mut self.ties)?;
+        self.counters.choices.count();
+        if choice.was_even {
+            self.counters.even_choices.count();
+        }
+        Some(choice.uplink)
     }
 
     /// The port for a packet that is about to arrive; `None` if the path table decides.
