@@ -3,7 +3,7 @@
 use super::Protocol;
 use super::incoming::Incoming;
 use super::outgoing::{Common, Cut, Outgoing, Progress};
-use super::subflow::{Packets, Timeouts};
+use super::subflow::{Packets, Timeouts, Turn};
 use super::timers::{Place, Timers};
 use crate::routing::flow_hash::mix;
 use raddle_core::{
@@ -186,7 +186,7 @@ impl<P: Protocol> ExplicitHost<P> {
 
     /// The next packet to send now; `None` if no packet is due.
     fn next_packet(&mut self, now: Time, ports: &Ports<'_>) -> Option<Packet> {
-        while let Some((number, place)) = self.next_due(now, ports) {
+        while let Some(((number, place), turn)) = self.next_due(now, ports) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
             if place >= outgoing.subflow_count() {
                 continue; // the subflow's flow has ended, and a new flow with fewer subflows has the flow's number
@@ -194,7 +194,7 @@ impl<P: Protocol> ExplicitHost<P> {
             *outgoing.armed(place) = Time::NEVER;
             self.end_if_doomed(now, number);
             let outgoing = self.outgoing.get_mut(&number)?;
-            let packet = outgoing.send(now, place, &mut self.protocol, &self.common);
+            let packet = outgoing.send(now, place, turn, &mut self.protocol, &self.common);
             self.settle(now, number);
             if packet.is_some() {
                 return packet;
@@ -203,29 +203,36 @@ impl<P: Protocol> ExplicitHost<P> {
         None
     }
 
-    /// The next subflow that may send. Due subflows without a precedence come first. Then comes the subflow with the
+    /// The next subflow that may send. Due subflows without a precedence come first. Then come probes of subflows that
+    /// have waited for a round trip, so that links learn that they do not send. Then comes data of the subflow with the
     /// least precedence among the due subflows whose link is free.
-    fn next_due(&mut self, now: Time, ports: &Ports<'_>) -> Option<Place> {
+    fn next_due(&mut self, now: Time, ports: &Ports<'_>) -> Option<(Place, Turn)> {
         while let Some((at, (number, place))) = self.timers.due(now) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
             if place >= outgoing.subflow_count() || *outgoing.armed(place) != at {
                 continue; // a stale entry: the timer was set again, or a new flow has the number
             }
             if outgoing.precedence(now, place, &self.protocol).is_none() {
-                return Some((number, place));
+                return Some(((number, place), Turn::Data));
             }
             *outgoing.armed(place) = Time::ZERO; // while the subflow waits for its turn, no timer is set
             self.waiting.push((number, place));
         }
-        let turn = |(index, &(number, place)): (usize, &Place)| {
+        let ready = |(index, &(number, place)): (usize, &Place)| {
             // A subflow that has ended or no longer has a precedence comes first.
             let precedence =
                 self.outgoing.get(&number).and_then(|of| of.precedence(now, place, &self.protocol));
             let is_free = precedence.is_none_or(|(_, port)| ports.get(port).free_at(now) <= now);
             is_free.then_some((precedence.map(|of| of.0), number, place, index))
         };
-        let (.., index) = self.waiting.iter().enumerate().filter_map(turn).min()?;
-        Some(self.waiting.swap_remove(index))
+        let ready = || self.waiting.iter().enumerate().filter_map(ready);
+        let first = ready().min()?;
+        let is_silent =
+            |number: u32, place| self.outgoing.get(&number).is_some_and(|of| of.is_silent(now, place));
+        let silent =
+            ready().filter(|&of| of != first).find(|&(_, number, place, _)| is_silent(number, place));
+        let (turn, (.., index)) = silent.map_or((Turn::Data, first), |of| (Turn::Probe, of));
+        Some((self.waiting.swap_remove(index), turn))
     }
 
     /// Earliest time at which [`next_due`](Self::next_due) may return a subflow, if no packet or flow arrives before.

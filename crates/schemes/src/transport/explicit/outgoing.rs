@@ -1,6 +1,6 @@
 //! A flow at its sender. The flow's packets are divided among one or more subflows.
 
-use super::subflow::{Packets, State, Subflow, Timeouts};
+use super::subflow::{Packets, State, Subflow, Timeouts, Turn};
 use super::{Outlook, Precedence, Protocol, View};
 use raddle_core::{Duration, Flow, Packet, PortId, Rate, Time};
 use raddle_wire::rated::{Kind, Segment};
@@ -184,6 +184,11 @@ impl<S> Outgoing<S> {
         Some((protocol.precedence(&of.sender, &self.view(now, place))?, of.port))
     }
 
+    /// True if a subflow has sent nothing for a round trip.
+    pub(super) fn is_silent(&self, now: Time, place: u8) -> bool {
+        self.subflows.get(usize::from(place)).is_some_and(|of| of.subflow.is_silent(now))
+    }
+
     pub(super) fn armed(&mut self, place: u8) -> &mut Time {
         &mut self.subflows[usize::from(place)].subflow.armed
     }
@@ -193,6 +198,7 @@ impl<S> Outgoing<S> {
         &mut self,
         now: Time,
         place: u8,
+        turn: Turn,
         protocol: &mut P,
         common: &Common,
     ) -> Option<Packet> {
@@ -203,7 +209,7 @@ impl<S> Outgoing<S> {
         let sent_before = view.sent;
         let is_over = !self.is_sending();
         let of = &mut self.subflows[usize::from(place)];
-        let (kind, seq) = of.subflow.send(now, rate, interval, &common.timeouts, &self.packets)?;
+        let (kind, seq) = of.subflow.send(now, turn, rate, interval, &common.timeouts, &self.packets)?;
         let view = of.subflow.view(now, self.limit, self.deadline);
         let plen = if kind == Kind::Data { self.packets.payload(seq) } else { 0 };
         self.retransmissions += u32::from(kind == Kind::Data && view.sent == sent_before);

@@ -31,6 +31,15 @@ pub(super) enum State {
     Closed,
 }
 
+/// What a subflow whose data is due may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The data.
+    Data,
+    /// A probe, since another subflow sends its data first.
+    Probe,
+}
+
 /// A data packet in flight.
 #[derive(Debug, Clone, Copy)]
 struct Transmission {
@@ -209,10 +218,16 @@ impl Subflow {
         }
     }
 
+    /// True if the subflow has sent nothing for a round trip.
+    pub(super) fn is_silent(&self, now: Time) -> bool {
+        self.state == State::Open && self.rtt > Duration::ZERO && self.last_sent + self.rtt <= now
+    }
+
     /// Kind and number of the packet that the subflow sends now; `None` if the subflow sends no packet now.
     pub(super) fn send(
         &mut self,
         now: Time,
+        turn: Turn,
         rate: Rate,
         interval: Duration,
         timeouts: &Timeouts,
@@ -237,7 +252,7 @@ impl Subflow {
                 self.expire(now, timeouts);
                 if !self.has_pending() {
                     None
-                } else if self.data_due(rate) <= now {
+                } else if turn == Turn::Data && self.data_due(rate) <= now {
                     Some((Kind::Data, self.next_data(now, packets)))
                 } else if self.probe_due(rate, interval) <= now {
                     self.probe = (self.probe.0 + 1, now);

@@ -288,6 +288,25 @@ fn the_most_critical_flow_of_a_host_is_served_first() {
 }
 
 #[test]
+fn a_flow_that_waits_for_its_host_probes_once_per_round_trip() {
+    // Both flows are granted the full rate of the link, which the short flow uses for 1.2 ms. Without probes, the links
+    // of the long flow would keep their capacity for it all that time.
+    let mut pair = Pair::of(Echo { is_ordered: true }, 1, pass());
+    for (id, packets) in [(0, 100), (1, 200)] {
+        let flow = Flow::new(FlowId(id), NodeId(0), NodeId(1), Bytes(packets * 1_460), Time::ZERO);
+        pair.hosts[0].handle(Time::ZERO, Input::Flow(&flow));
+    }
+    pair.poll(0);
+    pair.go_on();
+    let probes = pair.times(Kind::Probe);
+    assert!((10..=12).contains(&probes.len()), "{probes:?}");
+    let gaps: Vec<_> = probes.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+    assert!(gaps.iter().all(|&of| of >= Duration::from_us(100) && of < Duration::from_us(125)), "{gaps:?}");
+    assert_eq!(pair.times(Kind::Data).len(), 300);
+    pair.assert_forgotten();
+}
+
+#[test]
 fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
     // The first transmissions of the second data packet (number 1) and of the last data packet (number 9) are lost.
     let mut lost = 0;

@@ -94,8 +94,8 @@ impl Controller {
         }
     }
 
-    /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F, a
-    /// flow without a rate gets this rate only if the link still has free capacity.
+    /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F, the
+    /// flow keeps this rate only as far as the link still has the capacity.
     pub(crate) fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
         if self.rules.is_fast() && header.pauseby == Scheduling::NOBODY {
             self.check(key, header);
@@ -140,16 +140,16 @@ impl Controller {
         }
     }
 
-    /// Checks a flow that would start to send now, and pauses the flow if other flows have taken the free capacity
-    /// since its request. While another switch pauses a flow, the flow is not in this controller's list. The other
-    /// switch may release several flows at once. Without this check, all of them would send for one round trip, in
-    /// addition to the flow that already uses the link (specifications/pdq.md §4.5).
+    /// Checks a grant on its way back, and lowers or revokes it if more critical flows have taken the capacity since the
+    /// flow's request. Flows that start together all get the line rate until a more critical one follows. Without this
+    /// check, each of them would send for one round trip. While another switch pauses a flow, the flow is not in this
+    /// controller's list. The other switch may release several flows at once, to which the same applies
+    /// (specifications/pdq.md §4.5).
     ///
     /// This function does not add the flow to the list; the flow joins with its next packet. The flow may already have
     /// ended: its TERM may have passed this link before the acknowledgement.
     fn check(&self, key: FlowKey, header: &mut Scheduling) {
         let index = match self.flows.index(key) {
-            Some(index) if self.flows.entries()[index].rate > 0 => return,
             Some(index) => index,
             None if self.unlisted.contains_key(&key) => return,
             None => {

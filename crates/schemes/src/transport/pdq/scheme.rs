@@ -24,8 +24,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
              dampening would not apply to new flows",
             "unless `profile = \"l\"`: a switch counts a grant as used as soon as it makes the grant, and dampening \
              does not delay more critical flows",
-            "unless `profile = \"l\"`: when the acknowledgement returns, a switch checks again that it has capacity \
-             for a starting flow",
+            "unless `profile = \"l\"`: when the acknowledgement returns, a switch checks again that it has the capacity",
             "unless `profile = \"l\"`: senders report their smallest round-trip time; with smoothed round-trip \
              times, the queues that Early Start builds would let Early Start begin even earlier",
             "unless `profile = \"l\"`: when its link is free, a host sends the most critical flow that has a rate, \

@@ -184,6 +184,22 @@ fn a_flow_that_another_switch_pauses_leaves_its_place_to_others() {
 }
 
 #[test]
+fn a_grant_is_revoked_on_its_way_back_if_a_more_critical_flow_has_got_the_link() {
+    for (profile, expected) in [(Profile::Fast, None), (Profile::Literal, Some(1_000_000))] {
+        let mut link = controller(Parameters { profile, ..rules() });
+        let [mut long, mut short] = [asks(20.0), asks(10.0)];
+        // Both requests pass the link before an acknowledgement returns.
+        link.forward(us(0), FlowKey(1), &mut long, 0);
+        link.forward(us(1), FlowKey(2), &mut short, 0);
+        assert_eq!((long.pauseby, short.pauseby), (Scheduling::NOBODY, Scheduling::NOBODY));
+        link.acknowledge(FlowKey(1), &mut long);
+        link.acknowledge(FlowKey(2), &mut short);
+        assert_eq!((long.pauseby == Scheduling::NOBODY).then_some(long.rate), expected);
+        assert_eq!((short.pauseby, short.rate), (Scheduling::NOBODY, 1_000_000));
+    }
+}
+
+#[test]
 fn acknowledgements_of_flows_that_are_not_there_change_nothing() {
     let mut controller = controller(rules());
     assert!(round(&mut controller, us(0), 1, asks(40.0)).is_some());
