@@ -182,6 +182,7 @@ fn timed(selections: &Selections) -> Vec<(&'static str, f64)> {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "counts and shares are exact")]
 mod tests {
     use super::super::tests::numbers;
     use crate::experiment::Problem;
