@@ -45,7 +45,8 @@ fn settings_of(routing: &str) -> Settings {
     registry().routing_defaults(routing)
 }
 
-/// For each flow, the links that the flow uses, with their shares. Each list is computed as if the flow were alone.
+/// For each flow, the links that the flow uses, each with the share of the flow's traffic that crosses it. Each list is
+/// computed as if the flow were alone.
 fn rows(
     transport: &Transport,
     routing: &str,

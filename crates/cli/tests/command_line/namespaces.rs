@@ -466,8 +466,9 @@ fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     assert!(came.iter().all(|frame| went.binary_search(frame).is_ok()));
 }
 
-/// Runs a short form of one of the paper's tables. Returns the measured value of each claim. The test does not check
-/// the claims, because their results depend on the load of this machine.
+/// Runs the paper's experiment `table` with each text of `shorter` replaced by a shorter one. Returns the name and the
+/// measured value of each claim; the value is `None` if nothing was measured. Measured times depend on the load of this
+/// machine, so callers do not compare them with the paper's.
 fn measured(table: &str, shorter: &[(&str, &str)]) -> Vec<(String, Option<f64>)> {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();

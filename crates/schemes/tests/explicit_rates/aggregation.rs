@@ -37,8 +37,8 @@ pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Duration) -> F
 }
 
 /// Query aggregation: `count` flows of 2 to 198 KB to one receiver, which all start at time zero. The other servers
-/// take turns as the sender of a flow. If `with_deadlines` is true, deadlines are exponential with a mean of 20 ms and
-/// at least 3 ms.
+/// take turns as the sender of a flow. If `with_deadlines` is true, deadlines are drawn from an exponential
+/// distribution with a mean of 20 ms; shorter ones than 3 ms become 3 ms.
 pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, "query");
     let receiver = random.below(12) as u32;
@@ -54,7 +54,7 @@ pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
 }
 
 /// The mean completion time in milliseconds under an omniscient scheduler of the receiver's link. The scheduler serves
-/// the shortest flow first, without headers and start-up (specifications/pdq.md §9).
+/// the shortest flow first. The time of headers and start-up does not count (specifications/pdq.md §9).
 pub(crate) fn least_mean_ms(flows: &[Flow]) -> f64 {
     let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.size.0).collect();
     sizes.sort_unstable();
@@ -82,7 +82,7 @@ impl Outcome {
         self.done.get(&flow.id.0).is_some_and(|&done| done <= flow.due())
     }
 
-    /// Mean time at which flows were complete, in milliseconds.
+    /// Mean of the times at which the complete flows ended, in milliseconds.
     pub(crate) fn mean_ms(&self) -> f64 {
         self.done.values().map(|done| done.as_secs_f64() * 1e3).sum::<f64>() / self.done.len() as f64
     }
@@ -164,7 +164,8 @@ pub(crate) struct Case {
 }
 
 /// Runs a thousand cases of two to eight flows between servers of the tree, each case once without losses and once with
-/// 3% loss. Half of the flows have deadlines. Asserts that every flow ends or is given up.
+/// 3% loss. Half of the flows have deadlines. Asserts that every flow ends; only flows with deadlines may fail to end,
+/// and only if the transport gives up flows.
 pub(crate) fn all_end(transport: &str, case: impl Fn(&mut Stream) -> Case) {
     let topology = tree();
     for seed in 0..1_000 {

@@ -166,7 +166,7 @@ fn oracle_13_6_d3_meets_all_deadlines_only_if_flows_come_in_their_order() {
 }
 
 /// Mean completion time under RCP divided by the mean completion time under the omniscient scheduler, for `count`
-/// concurrent flows. Sizes are uniform from 0 to 2 MB, so that start-up costs little.
+/// concurrent flows. Sizes are uniform from 0 to 2 MB, so that start-up takes only a small part of the time.
 fn fair_over_shortest_first(count: u32) -> f64 {
     let topology = dumbbell(count);
     let (mut fair, mut least) = (0.0, 0.0);

@@ -29,8 +29,8 @@ pub(crate) const ENDLESS: u64 = 1 << 40;
 const BUFFER: u64 = 1_000_000;
 const XOFF: u64 = 900_000;
 
-/// Delivery times of flows, the number of retransmissions, and for each congestion notification the time, link and
-/// flow.
+/// Delivery times of flows, the number of retransmissions, and the time, link and flow of each transmission of a
+/// congestion notification.
 #[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) delivered: Vec<Time>,
@@ -141,7 +141,7 @@ impl Converged {
         carried(self).iter().zip(before).map(|(after, before)| (after - before) as f64 / all).collect()
     }
 
-    /// Number of pauses sent.
+    /// Number of pauses that all ports have sent.
     pub(crate) fn pauses(&self) -> u64 {
         self.simulation.flow_control().iter().map(|(_, account)| account.pauses).sum()
     }

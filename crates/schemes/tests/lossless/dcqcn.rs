@@ -22,7 +22,8 @@ fn fan_in(senders: u32) -> Converged {
 }
 
 /// Zhu et al., §6.1: flows that begin at line rate converge to their fair shares of the link. The mean queue is between
-/// 5 KB and 100 KB, and 95% of the samples are at most 200 KB, the upper ECN threshold. No port pauses any more.
+/// 5 KB and 100 KB, and 95% of the samples are at most 200 KB, the upper ECN threshold. No pauses are sent after the
+/// first 20 ms.
 #[test]
 fn flows_converge_to_fair_shares_of_a_bottleneck() {
     const STEPS: u64 = 1_000;

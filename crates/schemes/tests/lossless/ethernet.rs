@@ -197,7 +197,7 @@ impl Observer for Counted {
     }
 }
 
-/// A pause of all priorities for `quanta` units of 512 bit times; 0 ends the pauses.
+/// A pause frame from `host` that stops all priorities for `quanta` units of 512 bit times; 0 ends the pauses.
 pub(crate) fn pause(host: u32, quanta: u16) -> Packet {
     let pause = Pause { src: Mac::host(host), enabled: 0xFF, quanta: [quanta; 8] };
     Packet::new(Pause::LEN as u32, Header::Pfc(pause))

@@ -1,4 +1,5 @@
-//! Shares of a port with enhanced transmission selection, in the packet engine (specifications/cee.md §8.11, Fig. 4).
+//! The share of each priority at a port with enhanced transmission selection, in the packet engine
+//! (specifications/cee.md §8.11, Fig. 4).
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -57,7 +58,7 @@ impl Port {
         std::array::from_fn(|i| (after[i] - before[i]) as f64 * 8.0 / 1e9 / seconds)
     }
 
-    /// Asserts that over 1 ms the rates match the expected rates within 1% of the link rate.
+    /// Asserts that over 1 ms from `from`, the rates in Gb/s match the expected rates within 1% of the link rate.
     fn assert_rates(&mut self, from: Time, expected: &[(usize, f64)]) {
         let rates = self.rates(from, from + raddle_core::Duration::from_us(1_000));
         for &(priority, rate) in expected {

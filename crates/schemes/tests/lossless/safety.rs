@@ -51,7 +51,7 @@ fn pairs(pattern: usize, hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     }
 }
 
-/// Flows of a few frames with a shorter last frame and various priorities, which begin within 10 us.
+/// Flows of 1 to 24,000 bytes with various priorities, rates and arrival processes, which begin within 10 us.
 fn flows(pairs: &[(u32, u32)], stream: &mut Stream) -> Vec<Flow> {
     let mut all: Vec<Flow> = Vec::new();
     for &(src, dst) in pairs {
@@ -236,7 +236,7 @@ fn line() -> Topology {
 fn a_link_that_comes_up_again_is_paused_again() {
     for threads in [1, 2] {
         let mut fabric = Lossless::new(line(), "ecmp");
-        // The repair comes 4 ms after the failure; by then, the sender's pause has expired.
+        // The repair comes 4 ms after the failure; by then, the pause that stops the sender has expired.
         fabric.config.changes = vec![
             change(&fabric.topology, [0, 2], us(2_000), false),
             change(&fabric.topology, [0, 2], us(6_000), true),
@@ -254,8 +254,8 @@ fn a_link_that_comes_up_again_is_paused_again() {
     }
 }
 
-/// With cut-through a link can fail while one end still sends a frame that the other end already forwards. The sender
-/// continues afterwards, and the memory is released.
+/// With cut-through a link can fail while one end still sends a frame that the other end already forwards. After the
+/// repair, the sender continues, and the memory is released.
 #[test]
 fn a_sender_goes_on_after_its_link_failed_under_a_frame() {
     // The first frame begins to leave at 0, is forwarded from 101.2 ns on, and has left at 1,200 ns. The second frame
@@ -385,7 +385,8 @@ impl Observer for Everything {
     }
 }
 
-/// Equal seeds give equal event logs on any number of threads, with pauses, notices, rate limiters and failures.
+/// Equal seeds give equal event logs on any number of threads, with pauses, congestion notices, rate limiters and
+/// failures.
 #[test]
 fn oracle_8_16_determinism() {
     for (routing, fails) in [("d-mod-k", false), ("random-up", true), ("switch-ar", true)] {

@@ -33,7 +33,7 @@ fn central(
     rack_of(topology, node, params.r2c2.hop_bits, flows, None, config)
 }
 
-/// The rate limits of all flows of a rack in bit/s, sorted by flow handle.
+/// Handle and rate limit in bit/s of each flow of a rack, sorted by handle.
 fn limits(rack: &Rack<CentralNode>) -> Vec<(u32, f64)> {
     let of = |node: &Arc<std::sync::Mutex<CentralNode>>| -> Vec<_> {
         node.lock().expect("no panic").limits().collect()
@@ -129,8 +129,8 @@ fn every_byte_arrives_and_the_controller_forgets_finished_flows() {
     }
 }
 
-/// The number of bytes that an event puts on links when every node already sends `flows` flows. Returns the number
-/// counted in the simulation and the number given by the formula.
+/// The bytes of control packets that the start of one more flow puts on all links, when every node already sends
+/// `flows` flows. Returns the number counted in the simulation and the number given by the formula.
 fn bytes_of_an_event(topology: &Arc<Topology>, flows: u32) -> (u64, u64) {
     let nodes = topology.node_count() as u32;
     let (newcomer, controller) = (9, NodeId(0));

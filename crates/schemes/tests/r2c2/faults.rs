@@ -224,7 +224,7 @@ fn open_flows(rack: &Rack) -> BTreeSet<FlowKey> {
     open
 }
 
-/// Runs schedules with these seeds. Returns the number of lost packets for each reason.
+/// Runs one schedule per seed, and asserts that the nodes recover. Returns the number of lost packets for each reason.
 fn recover(seeds: std::ops::Range<u64>, kinds: Kinds) -> BTreeMap<String, u64> {
     let mut reasons = BTreeMap::new();
     for seed in seeds {

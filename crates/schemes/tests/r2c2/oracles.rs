@@ -43,7 +43,8 @@ fn oracle_o8_a_lone_flow_with_less_demand_gets_its_demand() {
     assert!((measured / expected - 1.0).abs() < 0.01, "{measured} for {expected}");
 }
 
-/// Every node sends to a different node. The measurement starts after the first rate computations.
+/// Every node sends an endless flow to the node that `dst` gives. Asserts that each flow gets `expected` bit/s. The
+/// measurement starts after the first rate computations.
 fn permutation(protocol: Protocol, dst: impl Fn(u32) -> u32, expected: f64) {
     let topology = torus(&[8, 8]);
     let flows = (0..64).map(|src| flow(src, src, dst(src), LONG, Time::ZERO)).collect();

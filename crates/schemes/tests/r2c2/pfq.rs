@@ -14,7 +14,8 @@ use std::sync::Arc;
 #[derive(Default, PartialEq, Debug)]
 struct Heard {
     delivered: Vec<(Time, FlowKey)>,
-    /// For each data packet, the time at which it left its source's port, the flow handle, and the size in bytes.
+    /// For each link that a data packet crossed: the time at which the packet was sent on the link, the flow handle,
+    /// and the size in bytes.
     sent: Vec<(Time, u32, u32)>,
 }
 
@@ -88,7 +89,7 @@ fn the_same_run_twice_is_the_same() {
 
 #[test]
 fn buffers_stay_within_credits() {
-    // One flow over one link. Four packet buffers at the far end limit the backlog there.
+    // One flow over one link. Credits for four packet buffers at the link's far end limit each queue to four packets.
     let simulation = run("adaptive", vec![flow(0, 0, 1, 3_000_000, Time::ZERO)], None);
     let peak = simulation.link_stats().iter().map(|link| link.peak_queue).max();
     assert!(peak <= Some(4 * 1_536), "{peak:?}");

@@ -58,7 +58,8 @@ fn a_class_gets_the_rate_that_higher_classes_leave() {
     let measured = throughputs(Policy::Weights, flows);
     let left = USABLE - measured[&2];
     assert!((2.9e9..3.1e9).contains(&measured[&2]), "{}", measured[&2]);
-    // The announced demand counts headers, and is rounded up and smoothed.
+    // The announced demand of the flow with priority 1 counts headers, and is rounded up and smoothed. The other two
+    // flows therefore use only part of the remaining capacity.
     assert!((measured[&3] / measured[&1] - 3.0).abs() < 0.1, "{measured:?}");
     assert!(measured[&1] + measured[&3] > 0.93 * left, "{measured:?}");
 }
@@ -90,7 +91,7 @@ fn a_tenant_gets_no_more_by_opening_more_flows() {
     assert_near(by_tenant[&1], USABLE / 2.0 * 3.0 / 4.0);
 }
 
-/// Completion time of each flow.
+/// Delivery time of each flow, by flow number.
 fn completions(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, Time> {
     let rack = rack(&torus(&[10]), params(policy), flows, None, Vec::new(), None);
     let heard = rack.simulation.observer();

@@ -231,8 +231,8 @@ fn halves_that_have_chosen_on_their_own_agree_when_they_meet_again() {
     });
     let links: Vec<LinkId> = cut.iter().flat_map(|&link| [link, topology.reverse(link)]).collect();
     let change = |at, up| Change { at: us(at), links: links.clone(), up, discovery: Duration::from_us(10) };
-    // Without competition, the flow gains by using all links of its half. Later each link carries another flow, and the
-    // flow gains nothing by using more links.
+    // Without competition, the flow from node 2 to node 3 gains by using all links of its half. Later each link carries
+    // another flow, and the flow gains nothing by using more links.
     let mut flows = vec![flow(0, 2, 3, 1 << 40, us(0))];
     let others = (1..).zip(topology.links());
     flows.extend(others.map(|(id, (_, link))| flow(id, link.from.0, link.to.0, 1 << 40, us(2_100))));

@@ -92,7 +92,7 @@ impl Heard {
         Self { topology: Arc::clone(topology), seen: Vec::new(), delivered: Vec::new(), dropped: Vec::new() }
     }
 
-    /// True if a tag crossed a host's link.
+    /// True if a tagged packet crossed a host's link.
     pub(crate) fn hosts_saw_tags(&self) -> bool {
         let is_hosts = |seen: &&Seen| self.topology.is_host(seen.to) || self.topology.is_host(seen.from);
         self.seen.iter().filter(is_hosts).any(|seen| seen.is_tagged(false) || seen.is_tagged(true))

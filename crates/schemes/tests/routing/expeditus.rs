@@ -36,7 +36,8 @@ impl Ran {
         self.seen().iter().filter(|seen| seen.is_tagged(true)).collect()
     }
 
-    /// Counts of requests, responses and answers, then counts of merged responses and installed entries.
+    /// Counts of sent requests, sent responses and completed entries at edge switches, then counts of merged responses
+    /// and stored entries at aggregation switches.
     fn counts(&self) -> ([u64; 3], [u64; 2]) {
         let counters = &self.counters;
         let edge = [&counters.requests, &counters.responses, &counters.answered].map(Counter::get);

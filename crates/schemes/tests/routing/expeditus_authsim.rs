@@ -7,7 +7,8 @@ use raddle_schemes::parameter::Value;
 use raddle_schemes::routing::expeditus::{Counter, Expeditus, ROUTING};
 use raddle_testkit::{flow, settings};
 
-/// A run of a single flow; the counts are requests, responses, answers, and entries of aggregation switches.
+/// A run of a single flow. The counts are requests, responses, completed entries of edge switches, and stored entries
+/// of aggregation switches.
 fn one_flow(dst: u32) -> (Simulation<Heard>, [u64; 4]) {
     let topology = fabric(TESTBED);
     let settings = settings(

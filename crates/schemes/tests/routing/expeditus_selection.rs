@@ -62,7 +62,7 @@ impl Fabric {
         switch.forward(Time::ZERO, packet, Some(arrival), &Ports(&self.ports[at.index()]))
     }
 
-    /// Sets the downward loads of a switch's uplinks.
+    /// Sets the downward loads of a switch's uplinks, given in levels.
     fn ingress(&mut self, switch: NodeId, loads: &[u32]) {
         let below = self.clos.hosts_below(switch).start;
         for (uplink, load) in (0..).zip(loads) {
@@ -73,7 +73,7 @@ impl Fabric {
         }
     }
 
-    /// Sets the upward loads of a switch's uplinks, with traffic to a host of another pod or leaf.
+    /// Sets the upward loads of a switch's uplinks, given in levels, with traffic to a host of another pod or leaf.
     fn egress(&mut self, switch: NodeId, loads: &[u32], to: u32) {
         let from = self.clos.hosts_below(switch).start;
         for (uplink, load) in (0..).zip(loads).filter(|(_, load)| **load > 0) {

@@ -23,9 +23,9 @@ struct Heard {
     topology: Arc<Topology>,
     /// Delivery times of flows, by the flow's key in packets.
     delivered: BTreeMap<FlowKey, Time>,
-    /// Number of packets with an overlay header.
+    /// Number of packets with an overlay header, counted on each link.
     overlays: u64,
-    /// Number of probes.
+    /// Number of probes, counted on each link.
     probes: u64,
     /// Number of probes, and of packets with an overlay header, that crossed a host's link.
     told_hosts: u64,
@@ -146,7 +146,7 @@ fn probes_of_hula_in_a_fat_tree_are_as_many_as_they_should_be() {
     assert_eq!(simulation.totals().flows_delivered, 300);
 }
 
-/// Two links fail during traffic and are repaired. For 200 us, the switches do not know of each change.
+/// Two links fail during traffic and are repaired. The switches learn of each change 200 us later.
 #[test]
 fn flows_survive_failures() {
     for (topology, links, routings) in [

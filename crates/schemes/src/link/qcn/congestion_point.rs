@@ -3,9 +3,9 @@
 //! The queue holds the frames of one priority at one egress port, including the frame in transmission. The congestion
 //! point takes a sample after a certain number of bytes has joined the queue. This number is smaller after greater
 //! feedback. A sample adds two values, the second with a weight: the queue's *offset* from the equilibrium, and its
-//! growth since the previous sample. If the sum is positive, the source of the frame that has just joined is notified
-//! with 6 bits of feedback. If the sum is not positive, no notice is sent. A queue that shrinks fast is therefore not
-//! treated as congested, however long it is.
+//! growth since the previous sample. The sum is converted to 6 bits of feedback. If the feedback is not 0, the source
+//! of the frame that has just joined is notified. A sum that is not positive gives 0. A queue that shrinks fast is
+//! therefore not treated as congested, however long it is.
 //!
 //! All arithmetic uses whole numbers. Cost per frame without a sample: an addition and a subtraction.
 
