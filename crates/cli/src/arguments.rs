@@ -144,7 +144,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         look: Look,
     },
-    /// Do a task of `--cluster`, which stands on standard input.
+    /// Do one task of a run with `--cluster`; the task is read from standard input.
     #[command(hide = true)]
     Task {
         /// The run's directory.

@@ -1,8 +1,9 @@
 //! Runs on a Ray cluster, through the Python package.
 //!
-//! `python3 -m raddle.cluster ADDRESS PROGRAM` reads tasks from its standard input, one a line, until an empty line. It
-//! sends this program to the cluster's machines, which do each task with `raddle task`. For each task that has ended,
-//! it writes a line of JSON, and then the contents of the files that the line names. The end of its input stops it.
+//! `python3 -m raddle.cluster ADDRESS PROGRAM` reads tasks from its standard input, one a line, until an empty line.
+//! This Python program sends PROGRAM, which is `raddle` itself, to the cluster's machines, which do each task with
+//! `raddle task`. For each task that has ended, the Python program writes a line of JSON, and then the contents of the
+//! files that the line names. It stops at the end of its input.
 
 use raddle_lab::Error;
 use raddle_lab::sweep::{Elsewhere, Files};

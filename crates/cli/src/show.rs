@@ -52,7 +52,8 @@ pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
     begin: Instant,
-    /// Number of runs that have ended, and the number of these runs that were not made now.
+    /// Number of runs that have ended, and the number of these runs that did not run now, because they were already
+    /// finished or cannot run.
     ended: Mutex<(usize, usize)>,
     quiet: bool,
 }
@@ -87,7 +88,7 @@ impl Bars {
     }
 
     /// Reports that a run has ended, and estimates the time left. `what` says how the run ended. `took_time` is false
-    /// if the run was not made now.
+    /// if the run did not run now, so that it does not count in the estimate.
     pub(crate) fn end(&self, run: usize, what: &str, took_time: bool) {
         let mut count = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let (ended, idle) = &mut *count;

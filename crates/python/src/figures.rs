@@ -14,8 +14,8 @@ use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Reproduces figures into `out`. `spread` does the runs in other processes ([`Spread`]). Returns the results as a text and
-/// a JSON text. They are not complete if Ctrl-C stopped the reproduction.
+/// Reproduces figures into `out`. `spread` does the runs in other processes ([`Spread`]). Returns the results as a text
+/// and a JSON text. The results are not complete if Ctrl-C stopped the reproduction.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn reproduce(

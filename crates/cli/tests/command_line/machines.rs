@@ -100,7 +100,7 @@ mod with_libfabric {
         assert!(host.wait_with_output().unwrap().status.success());
     }
 
-    /// The other machines report the killed machine's nodes within seconds. The next process that starts removes the
+    /// Within seconds, the other machines report which nodes they have lost. The next process that starts removes the
     /// shared memory of the killed process.
     #[test]
     fn a_machine_that_is_killed_ends_the_run_of_the_others() {

@@ -40,7 +40,8 @@ at = "4 s"
 repair = "7 s"
 "#;
 
-/// Only one rack runs at a time, because the threads of a rack poll, and the programs need the other cores.
+/// Only one rack runs at a time, because the threads of a rack poll without pause, and the test's programs need the
+/// other cores.
 static MACHINE: Mutex<()> = Mutex::new(());
 
 fn cannot_run() -> bool {
