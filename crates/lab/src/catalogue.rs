@@ -87,8 +87,8 @@ pub struct ListedFigure {
     pub seconds: Seconds,
 }
 
-/// The time that a figure took when it was recorded in Raddle's ledger, in seconds; `None` at a scale at which it was not
-/// recorded.
+/// The time that a figure took when it was recorded in Raddle's ledger, in seconds; `None` at a scale at which it was
+/// not recorded.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Seconds {
     /// At quick scale.
@@ -167,8 +167,8 @@ pub fn json(parts: &[Part]) -> Value {
     Value::Object(parts.iter().map(|part| (part.title.to_owned(), items(part))).collect())
 }
 
-/// Explains a name of the lists, or a number of results, as text and as JSON. For a name of two words, such as
-/// `sizes web_search`, the second word suffices if it is unique.
+/// Explains a name in the lists, or a number that results contain, as text and as JSON. For a name of two words, such
+/// as `sizes web_search`, the second word suffices if it is unique.
 ///
 /// # Errors
 /// If nothing has that name.

@@ -15,7 +15,7 @@ use std::path::Path;
 pub struct Facts {
     hosts: usize,
     switches: usize,
-    /// Directed links by rate.
+    /// Number of directed links by rate.
     links: BTreeMap<Rate, usize>,
     /// Number of ports of the node with the most ports.
     most_ports: usize,
