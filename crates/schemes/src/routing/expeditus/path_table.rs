@@ -69,7 +69,7 @@ pub(crate) struct PathTable {
     counters: Arc<Counters>,
 }
 
-/// Number of entries below which a sweep is not worth its cost.
+/// Number of entries below which a sweep for expired entries is not worth its cost.
 const FEW: usize = 256;
 
 impl PathTable {

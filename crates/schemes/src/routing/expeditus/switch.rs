@@ -139,7 +139,8 @@ impl Switch {
         Some(choice.uplink)
     }
 
-    /// The port for a packet that is about to arrive; `None` if the path table decides.
+    /// The port for a packet that is about to arrive; `None` if the path table decides, or if the routing must first be
+    /// computed again after a failure or a repair.
     #[inline]
     pub(crate) fn foresee(&self, packet: &Packet) -> Option<PortId> {
         let routing = self.next_hops.present().filter(|_| self.is_above(packet.dst()))?;

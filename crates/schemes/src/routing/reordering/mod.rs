@@ -59,7 +59,7 @@ const FIRST: u32 = 1;
 /// A flow's state may be removed after this time without a segment.
 const SILENCE: Duration = Duration::from_ms(1_000);
 
-/// Number of flows below which a sweep is not worth its cost.
+/// Number of flows below which the removal of silent flows is not worth its cost.
 const FEW: usize = 64;
 
 /// Wraps a host and passes segments up to it in order.
