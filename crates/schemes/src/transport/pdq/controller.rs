@@ -140,11 +140,11 @@ impl Controller {
         }
     }
 
-    /// Checks a grant on its way back, and lowers or revokes it if more critical flows have taken the capacity since the
-    /// flow's request. Flows that start together all get the line rate until a more critical one follows. Without this
-    /// check, each of them would send for one round trip. While another switch pauses a flow, the flow is not in this
-    /// controller's list. The other switch may release several flows at once, to which the same applies
-    /// (specifications/pdq.md §4.5).
+    /// Checks a grant on its way back, and lowers or revokes it if more critical flows have taken the capacity since
+    /// the flow's request. Flows that start together all get the line rate until a more critical one follows. Without
+    /// this check, each of them would send for one round trip. While another switch pauses a flow, the flow is not in
+    /// this controller's list. The other switch may release several such flows at once, and without this check each of
+    /// them would send at line rate (specifications/pdq.md §4.5).
     ///
     /// This function does not add the flow to the list; the flow joins with its next packet. The flow may already have
     /// ended: its TERM may have passed this link before the acknowledgement.
