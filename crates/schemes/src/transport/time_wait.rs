@@ -4,8 +4,8 @@
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span` and at most two
-/// spans.
+/// The last acknowledgements of finished flows. An acknowledgement is kept for at least one `span`. It is removed at
+/// most about two spans after its flow finished, if other flows keep finishing; otherwise later.
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
@@ -33,7 +33,7 @@ impl<A: Copy> TimeWait<A> {
         self.recent.insert(key, acknowledgement);
     }
 
-    /// Returns the last acknowledgement of a finished flow, and keeps the acknowledgement for longer.
+    /// Returns the last acknowledgement of a finished flow, and keeps the acknowledgement for at least one more `span`.
     pub(crate) fn find(&mut self, now: Time, key: FlowKey) -> Option<A> {
         if let Some(&acknowledgement) = self.recent.get(&key) {
             return Some(acknowledgement);
