@@ -4,8 +4,8 @@
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The last acknowledgements of finished flows. An acknowledgement is kept for at least one `span`. It is removed at
-/// most about two spans after its flow finished, if other flows keep finishing; otherwise later.
+/// The last acknowledgements of finished flows. Each is kept for at least one `span` after its insertion or last
+/// look-up, and then until other flows finish.
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
