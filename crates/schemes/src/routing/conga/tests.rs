@@ -141,8 +141,8 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(forward(&mut a, us(4), &mut back), PortId(0));
     assert_eq!((back.shim, back.size), (Shim::None, 100));
 
-    // The uplink itself is now idle. Flows to the second leaf avoid the uplink only because of the feedback, until the
-    // feedback expires.
+    // The uplink that the first packet took is now idle. Flows to the second leaf avoid this uplink only because of the
+    // feedback, until the feedback expires.
     let taken = |leaf: &mut Leaf, at: u16, dst| -> BTreeSet<PortId> {
         (at..at + 60).map(|flow| forward(leaf, us(at.into()), &mut packet(1, dst, flow, 44))).collect()
     };

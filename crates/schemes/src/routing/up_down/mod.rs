@@ -167,10 +167,9 @@ pub(crate) fn forwarders<A: Ascent + 'static>(
     })
 }
 
-/// A node's digit of `path`, which is the index of the port upwards among `ports` ports. `path` is the number of the
-/// path's nearest common ancestor, which has the plane digits u_L .. u_1; D-mod-k and S-mod-k use a host's number
-/// instead. Dividing by `divisor`, usually the number of planes at the node's level, makes the node's digit the lowest
-/// digit.
+/// The index, among `ports` ports upwards, that `path` selects at a node. `path` is the number of a nearest common
+/// ancestor or, with D-mod-k and S-mod-k, of a host. The number has one digit for each level. Division by the node's
+/// `divisor` makes the digit for the node's level the lowest digit.
 pub(crate) fn digit(path: u32, divisor: u32, ports: usize) -> usize {
     (path / divisor) as usize % ports
 }

@@ -66,7 +66,7 @@ parameters! {
         // InfiniBand's retry counter has three bits, and is usually set to 7.
         /// number of timeouts without progress after which the sender gives up the flow
         retries: u32 = 7, 0..=1_000_000;
-        // In the authors' ns-3 model, this number is 256. With 256, a flow at the least rate would receive less than
+        // In the authors' ns-3 model, `ack_interval` is 256. With 256, a flow at the least rate would receive less than
         // one acknowledgement per RTO.
         /// number of packets per requested acknowledgement; the last packet of a flow always requests an
         /// acknowledgement

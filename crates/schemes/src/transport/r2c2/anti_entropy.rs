@@ -58,8 +58,8 @@ pub(super) struct AntiEntropy {
     must_speak: bool,
     /// Time of the last topology change, if there was one.
     changed: Option<Time>,
-    /// By source node: the latest time at which this node's table entries for that source were confirmed. Until a
-    /// digest confirms them, it is the time at which this node first saw them, or of the latest topology change.
+    /// By source node: the time of the last confirmation of this node's table entries for that source. The first round
+    /// with such entries and each topology change also set this time.
     confirmed: BTreeMap<u16, Time>,
     /// Source nodes whose last digest disagreed with this node's table.
     contradicted: BTreeSet<u16>,
@@ -127,7 +127,7 @@ impl AntiEntropy {
         begins
     }
 
-    /// Records that the table's entries of a source node are correct.
+    /// Records that the table's entries of a source node are correct. Has no effect while no round is scheduled.
     pub(super) fn confirm(&mut self, now: Time, source: u16) {
         if self.next < Time::NEVER {
             self.confirmed.insert(source, now);

@@ -72,7 +72,7 @@ pub(super) struct Unacknowledged {
     /// The latest departure time among the packets that have arrived.
     newest: Time,
     /// Number of long round trips. A packet counts as lost when another packet has arrived that was sent at least this
-    /// number of round trips later.
+    /// number of long round trips later.
     patience: u64,
     /// Time at which the oldest packet in flight counts as lost, if no acknowledgement arrives before.
     deadline: Time,

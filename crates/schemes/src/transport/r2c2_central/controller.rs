@@ -49,7 +49,7 @@ impl Controller {
         self.is_news = true;
     }
 
-    /// True if the controller must send rates now, without waiting for a tick. Clears this condition.
+    /// True if the controller sends rates at every event, and flows or links have changed since the last call.
     pub(super) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.is_news) && self.push == Push::Event
     }
