@@ -1,5 +1,5 @@
-//! The plain FIFOs of ports, in both runtimes: the packets that have not left a FIFO, its limits, and its marking
-//! thresholds.
+//! The plain FIFOs of ports, in lockstep and in racks: the packets that have not left a FIFO, its limits, and its
+//! marking thresholds.
 
 use raddle_core::{Bytes, PortState, Time};
 use std::collections::VecDeque;

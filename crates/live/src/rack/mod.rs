@@ -5,8 +5,9 @@
 //! packet's bytes stay in their slot from the sender to the receiver. Each packet carries the time at which it is due
 //! at the next node: the start of its transmission plus its serialization delay plus the link's propagation delay. A
 //! node computes with due times rather than with the clock, so that lateness does not add up over hops. If a packet is
-//! late by more than four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports
-//! the share of slips, and whether the run's results are valid for the modeled fabric.
+//! late by more than four times the serialization delay of a full packet, the node uses the clock instead: the packet
+//! has slipped. [`Fidelity`] reports the share of slips, and whether the run's results are valid for the modeled
+//! fabric.
 
 mod build;
 mod clock;
@@ -69,13 +70,13 @@ pub struct Config {
     pub threads: usize,
     /// Maximum size of a packet in bytes.
     pub packet_bytes: usize,
-    /// Number of slots for packets. A packet that finds no free slot is dropped.
+    /// Number of slots for packets, in all threads that share memory. A packet that finds no free slot is dropped.
     pub slots: u32,
     /// Maximum number of packets that a link holds, waiting and in flight. Must be a power of two.
     pub ring: usize,
     /// Decoders of the headers that nodes can read.
     pub decoders: Decoders,
-    /// The time at which to stop, even if flows are left.
+    /// The virtual time at which to stop, even if flows are left.
     pub time_limit: Option<Time>,
     /// If true, each relay copies a packet into a slot of its own, like a network card that writes into the node's
     /// memory. This measures the cost of copies. If false, a packet stays in its slot.

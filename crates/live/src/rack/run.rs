@@ -224,8 +224,8 @@ fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
     Look { began_ns, count, words: words.try_iter().collect() }
 }
 
-/// Adds the look of this process to `hearing`, and handles the messages of the other processes of a party. A guest also
-/// sends its look to the host. If the run is over, returns whether the run reached its end.
+/// Adds this process's [`Look`] to `hearing`, and handles the messages of the other processes of a party. A guest also
+/// sends its `Look` to the host. If the run is over, returns whether the run reached its end.
 fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
     if party.is_host() {
         hearing.add_own(party.own(), look);

@@ -153,7 +153,8 @@ const LOOKS: Duration = Duration::from_us(2);
 /// The longest wait for a frame, in ns. After this time, the thread checks whether the run is over.
 const LONGEST_WAIT_NS: u64 = 1_000_000;
 
-/// The longest wait, in ns, while other threads may send packets or a port holds a host back.
+/// The longest wait, in ns, if other threads may send packets to this thread, or frames wait in the kernel for room at
+/// a port.
 const BLIND_WAIT_NS: u64 = 20_000;
 
 /// Time after an event, in ns, during which the thread does not wait. A host may answer within this time, and waking up
@@ -212,7 +213,8 @@ impl Interfaces {
         }
     }
 
-    /// Reads the next frame of a host.
+    /// Reads the next frame of a host. If the frame asks for a hardware address, writes the answer to the host's
+    /// interface.
     fn read(&mut self, place: u32) -> Frame<'_> {
         let host = &mut self.hosts[place as usize];
         let Ok(len) = host.device.read(&mut self.frame) else { return Frame::None };

@@ -224,7 +224,7 @@ fn steer(cores: &str) -> io::Result<()> {
     let key = format!("devices/virtual/net/{INTERFACE}/queues/rx-0/rps_cpus");
     match openat(&files, key, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
         Ok(file) => File::from(file).write_all(cores.as_bytes()),
-        // The kernel has no receive packet steering.
+        // A kernel without receive packet steering does not have this file.
         Err(Errno::NOENT) => Ok(()),
         Err(why) => Err(why.into()),
     }

@@ -83,9 +83,10 @@ impl Hearing {
         }
     }
 
-    /// Returns true if nothing more will happen: no packet is in flight, and either all `all_flows` flows are delivered
-    /// or no node has requested a wake-up. Two looks of every process must have found the same counts. The second look
-    /// of each process must begin after the first looks of all processes.
+    /// Returns true if nothing more will happen: no program uses the rack, no packet waits or is in flight, and either
+    /// all `all_flows` flows are delivered or all processes are [quiet](Count::is_quiet). Two looks of every process
+    /// must have found the same counts. The second look of each process must begin after the first looks of all
+    /// processes.
     pub(crate) fn is_at_rest(&mut self, all_flows: u64) -> bool {
         if self.last.iter().any(Option::is_none) || self.counts().any(|count| count.has_programs) {
             return false;

@@ -25,7 +25,7 @@ pub(super) enum FromGuest {
     Offers(Vec<Offer>),
     /// The guest's nodes are built, and the guest waits for the start of virtual time.
     Ready,
-    /// The reports of the guest's nodes since the previous message of this kind.
+    /// The progress of the guest's nodes, and their reports since the previous message of this kind.
     Heard(Heard),
     /// The guest's results, in its last message.
     Ended(Box<Ended>),
@@ -47,8 +47,8 @@ pub(super) enum FromHost {
     Offers(Vec<Offer>),
     /// The start of virtual time, in ns of the host's clock.
     Begin(u64),
-    /// The run is over. `complete` is true if the run reached its own end. If the loss of a process ended the run,
-    /// `lost` names the process.
+    /// The run is over. `complete` is true if all work was done or the time limit passed. If the loss of a process
+    /// ended the run, `lost` names the process.
     Stop { complete: bool, lost: Option<Lost> },
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Offer {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A process that wants to be let in.
+/// The request of a process to be let in.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Greeting {
     pub(super) version: String,
@@ -129,7 +129,7 @@ impl Heard {
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
     }
 
-    /// Converts the report's times to a clock that is `ns` ns ahead.
+    /// Converts the report's times of the system's clock to those of a clock that is `ns` ns ahead.
     pub(super) fn ahead_by(mut self, ns: i64) -> Self {
         self.began_ns = self.began_ns.saturating_add_signed(ns);
         self.words.iter_mut().for_each(|word| word.said_ns = word.said_ns.saturating_add_signed(ns));
