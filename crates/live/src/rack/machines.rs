@@ -289,7 +289,7 @@ impl Crossing {
                 reason = "the constant is a few seconds, so its nanoseconds fit 64 bits"
             )]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
-                peer.lose(gone, "the process left an incomplete packet in a ring");
+                peer.lose(gone, "the process left an incomplete entry in a ring");
             }
         }
     }
