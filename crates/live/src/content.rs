@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The bytes that the source of a flow may still have to send or to send again.
 #[derive(Debug, Default)]
 pub(crate) struct Outbound {
-    /// Offset in the flow of the first byte that is kept.
+    /// Offset in the flow of the first byte in `bytes`.
     from: u64,
     bytes: VecDeque<u8>,
     numbered: Numbered,
@@ -80,8 +80,8 @@ impl Outbound {
 }
 
 impl Numbered {
-    /// The offset at which the packet of this number begins. A host sends the packets of a flow for the first time in
-    /// the order of their numbers.
+    /// Returns the offset at which the packet with the number `position` begins. If the packet is new, first stores its
+    /// offset. A host sends the packets of a flow for the first time in the order of their numbers.
     fn begin(&mut self, position: Position, len: u32) -> u64 {
         let next = self.first + self.begins.len() as u64;
         let number = position.unwrapped(next);
@@ -118,7 +118,7 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    /// Adds a packet whose bytes `body` begin at `position`.
+    /// Adds a packet with the payload `body`, which begins at `position`.
     pub(crate) fn arrived(&mut self, position: Position, body: &[u8]) {
         self.is_numbered = matches!(position, Position::Packet(_));
         let near = if self.is_numbered { self.packets } else { self.to };

@@ -19,8 +19,8 @@ const MOST: u64 = 4_096;
 /// answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The longest time for which a run waits for the request of a process that has connected, and then to send the answer.
-/// The time is short because the run has other work.
+/// The longest time for which a run waits for the request of a connected process, and the longest time that it then
+/// takes to send the answer. The time is short because the run has other work.
 const REQUEST: Duration = Duration::from_millis(100);
 
 /// The folder of all control sockets of this user.

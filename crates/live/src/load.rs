@@ -97,7 +97,7 @@ pub enum NoLoad {
     NoEpoll(#[from] io::Error),
 }
 
-/// Counts of a generator's run.
+/// Counts of flows and connections in a run of the generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Flows that have started.
@@ -510,8 +510,8 @@ mod tests {
     /// The tests that listen use the same port of the same loopback addresses, so they run one at a time.
     static PORT_IS_FREE: Mutex<()> = Mutex::new(());
 
-    /// Creates hosts at loopback addresses in the machine's own namespace. Returns `None` if the tests may not use
-    /// namespaces: a thread needs root to enter a namespace, even its current one.
+    /// Creates hosts at loopback addresses in the machine's own namespace. Returns `None` if `RADDLE_NO_NAMESPACES` is
+    /// set: a thread needs root to enter a namespace, even its current one.
     fn hosts(count: u32) -> Option<Vec<Host>> {
         let own = || File::open("/proc/thread-self/ns/net").expect("a namespace");
         if std::env::var_os("RADDLE_NO_NAMESPACES").is_some() {

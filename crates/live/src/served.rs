@@ -1,5 +1,5 @@
-//! Ports with an agent or a queue of their own, in both runtimes. Such a port chooses its next packet when it becomes
-//! free.
+//! Ports with an agent or a queue of their own, in lockstep and in racks. Such a port chooses its next packet when it
+//! becomes free.
 
 use crate::fifo::Limits;
 use crate::flow_control::{Control, ControlLinks, Departure};
@@ -10,7 +10,7 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::collections::VecDeque;
 
-/// A packet inside a node, with the runtime's data about it.
+/// A packet that a node is handling, with the runtime's data about the packet.
 pub(crate) trait Carry {
     /// The packet.
     fn packet(&self) -> &Packet;
@@ -341,8 +341,8 @@ impl<S: Carry> Served<S> {
         self.sending = Some(queued);
     }
 
-    /// Cuts the link, which went down at `at`. Returns the packets that had not left the port by that time: the packet
-    /// in transmission, and the packets that wait.
+    /// Empties the port, whose link went down at `at`. Returns the packets that had not left the port by that time: the
+    /// packet in transmission, and the packets that wait.
     pub(crate) fn cut(&mut self, now: Time, at: Time) -> (Option<Queued<S>>, Vec<Queued<S>>) {
         let is_cut = self.sent > at;
         let leaving = self.sending.take().filter(|_| is_cut);

@@ -39,7 +39,7 @@ pub(super) enum Event {
 /// The shortest delay of a credit. With this delay, a credit arrives later than the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
-/// A node and the range of its links.
+/// A node, and the links that leave it: `ports` links from the index `first_link` on.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) id: NodeId,

@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Number of bytes (two cache lines) from which a node tries to decode a packet if the first cache line is not enough.
 const LONG_FRONT: usize = 2 * LINE;
 
-/// A node and the range of its links.
+/// A node, and the links that leave it: `ports` links from the index `first_link` on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) id: NodeId,

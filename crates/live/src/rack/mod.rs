@@ -66,7 +66,7 @@ use worker::Worker;
 pub struct Config {
     /// Seconds of real time per second of virtual time, at least 1.
     pub dilation: u32,
-    /// Number of polling threads. Each thread serves its own nodes and needs a core of its own.
+    /// Number of polling threads of each process. Each thread serves its own nodes and needs a core of its own.
     pub threads: usize,
     /// Maximum size of a packet in bytes.
     pub packet_bytes: usize,

@@ -60,7 +60,7 @@ pub(super) struct Worker {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Standing {
-    /// Virtual time, in ps.
+    /// The virtual time of the thread's latest event, in ps.
     pub(super) now: AtomicU64,
     pub(super) packet_hops: AtomicU64,
     pub(super) flows_delivered: AtomicU64,

@@ -167,7 +167,7 @@ const SHORTEST_WAIT_NS: u64 = 10_000;
 /// Maximum number of frames that the thread reads from a host before it turns to other work.
 const TURN: u32 = 16;
 
-/// Maximum number of events of one check. The next check returns the remaining events.
+/// Maximum number of interfaces that one check finds to have new frames. The next check finds the others.
 const NEWS: usize = 64;
 
 impl Interfaces {

@@ -93,13 +93,13 @@ pub enum NoNamespace {
 pub struct Namespace {
     name: String,
     path: PathBuf,
-    /// The cores that the namespace's programs may use, if the cores are divided.
+    /// The cores that the namespace's programs may use, if the other cores are reserved for polling threads.
     cores: Option<CpuSet>,
 }
 
 impl Namespace {
-    /// Makes the namespace of a node, and its interface. If the cores are divided, the kernel uses cores that no thread
-    /// polls to process the frames that leave the rack.
+    /// Makes the namespace of a node, and its interface. If `cores` reserves cores for polling threads, the kernel
+    /// processes the frames that leave the rack on the other cores.
     pub(super) fn new(
         node: NodeId,
         interface: &Interface,

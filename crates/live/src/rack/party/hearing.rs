@@ -119,7 +119,7 @@ impl Hearing {
     }
 
     /// The process that has been silent longest at the time `now_ns` of the system's clock, and the length of its
-    /// silence in ns.
+    /// silence in ns. `None` if no process has begun a look.
     pub(crate) fn silent_for(&self, now_ns: u64) -> Option<(usize, u64)> {
         let silent = |(process, last): (usize, &Option<(u64, Count)>)| {
             last.map(|(at, _)| (process, now_ns.saturating_sub(at)))

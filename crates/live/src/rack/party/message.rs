@@ -266,7 +266,7 @@ impl Sent {
 /// A process's results at the end of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// The latest time of the process's threads.
+    /// The latest virtual time of all threads of the process.
     pub(crate) now: Time,
     pub(crate) totals: Totals,
     /// Statistics of each link, indexed by [`LinkId`].
@@ -274,11 +274,11 @@ pub(crate) struct Ended {
     /// One entry per link that has flow control.
     pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
     pub(crate) readings: Readings,
-    /// Number of packets whose bytes were copied on the way.
+    /// Number of times that a packet's bytes were copied on the way.
     pub(crate) copies: u64,
     /// Share of the machine's time that other virtual machines took, if the system reports it.
     pub(crate) steal: Option<f64>,
-    /// Retransmissions by host and flow, for flows that their host has not closed.
+    /// Number of retransmitted packets by host and flow, for flows that their host has not closed.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// Descriptions of the events for which the hosts' programs still wait.
     pub(crate) waiting: Vec<String>,
