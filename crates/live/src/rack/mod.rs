@@ -167,6 +167,7 @@ pub struct Rack {
     /// Serialization delay of a full packet on the slowest link.
     packet_time: Duration,
     /// The CPU time counters before the run, and the share of CPU time that other virtual machines took during the run.
+    /// `None` if the system does not report them.
     steal: (Option<Steal>, Option<f64>),
     /// Duration of the run in real time, in ns.
     took_ns: u64,
