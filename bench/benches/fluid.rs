@@ -1,8 +1,8 @@
 //! Measures fluid policies on one core: the microseconds that a policy needs to update all rates when a flow leaves or
 //! arrives. Many flows are active on a fat-tree at 10 Gbps, with uniform pairs and ECMP.
 //!
-//! A flow that leaves has a rate above zero, because in a simulation flows leave when they are complete. `touched` is
-//! the mean number of rates that change per arrival or departure.
+//! A flow that leaves has a rate above zero, because in a simulation flows leave when they are complete. In the output,
+//! `touched` is the mean number of rates that change per arrival or departure.
 
 use raddle_allocate::{Changes, Criticality, Fluid, FluidFlow, MaxMin, Reservation, Rules};
 use raddle_core::{Duration, Stream, Time};
@@ -20,7 +20,8 @@ impl FatTree {
         2 * self.half.pow(3)
     }
 
-    /// Number of link slots. There are as many host-edge cables as edge-aggregation cables and aggregation-core cables.
+    /// Number of link slots: two for each of three cables per host. There are as many host-edge cables as hosts, and as
+    /// many edge-aggregation cables and aggregation-core cables.
     fn slots(&self) -> usize {
         usize::try_from(6 * self.hosts()).expect("the number of link slots must fit a `usize`")
     }

@@ -3,7 +3,8 @@
 //!
 //! `water-fill` takes independent random assignments, copies the flows' rows into [`Flows`], and allocates with
 //! [`WaterFill`], as a rate computation does. `evaluator` is the code that searches use. It evaluates the same
-//! assignments and must find the same utilities. `genetic search` is a whole genetic search.
+//! assignments and must find the same utilities. `genetic search` counts the assignments that a whole genetic search
+//! evaluates.
 
 use raddle_allocate::selection::{
     Assignment, Evaluator, Genetic, LongFlow, Objective, Problem, Search, Utility,

@@ -276,7 +276,7 @@ fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<
     Flow { app_rate, ..Flow::new(FlowId(id), src, dst, Bytes(size), start) }
 }
 
-/// A flow size so large that no run completes the flow.
+/// A flow size in bytes, so large that no run completes the flow.
 const LONG: u64 = 1 << 50;
 
 /// Creates a uniform load on every link of a torus. Each node sends six open-loop flows of 1,500 B packets at a twelfth

@@ -25,7 +25,7 @@ pub struct Crossing {
 impl Crossing {
     /// Computes the times of a flow of `size` bytes. `row` has the links that the flow's packets cross, each with the
     /// mean number of times that a packet crosses the link. A node forwards a packet after its first `lookahead` bytes,
-    /// or after the whole packet.
+    /// or after the whole packet if `lookahead` is `None`.
     ///
     /// # Panics
     /// If `row` contains a link id that has no link.

@@ -55,8 +55,8 @@ pub struct Simulation {
     vacant: Vec<u32>,
     /// Indexed by slot of the allocation: the index in `live` of the slot's flow.
     places: Vec<u32>,
-    /// Times at which flows begin to send or end, with the flow's index in `live`. An entry is valid only if it matches
-    /// the flow's `queued`.
+    /// Times at which flows begin to send or end, with the flow's index in `live`. An entry is valid only if its time
+    /// is the flow's `queued`.
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// The next time at which rates are computed although no flow begins or ends at that time. [`Time::NEVER`] if there
     /// is none.
@@ -125,7 +125,8 @@ impl Simulation {
         complete
     }
 
-    /// Like [`Self::run`], but does not tell what the flows that are left have sent at their present rates.
+    /// Like [`Self::run`], but does not tell the listener what the flows that are left have sent at their present
+    /// rates.
     fn advance<L: Listener>(
         &mut self,
         listener: &mut L,
@@ -304,7 +305,7 @@ impl Simulation {
         self.delivered += 1;
     }
 
-    /// Tells what a flow has sent since it got its present rate.
+    /// Tells the listener what a flow has sent since it got its present rate.
     fn tell<L: Listener>(&self, live: &Live, listener: &mut L) {
         let bits = if L::SENT { live.sent(self.now) } else { 0.0 };
         if bits <= 0.0 {

@@ -1,4 +1,4 @@
-//! The flow engine. Flows are fluids, whose rates change only when a flow begins, ends or overtakes another flow.
+//! The flow engine. Flows are fluids, whose rates change only at events, such as the start or the end of a flow.
 //!
 //! All rates are constant between two events, so the simulation is exact. It steps from event to event and has no
 //! packets (specifications/pdq.md §11). The costs of packets are still accounted for. Headers take their share of each

@@ -17,7 +17,7 @@ pub trait Listener {
     fn sent(&mut self, _sent: &Sent<'_>) {}
 }
 
-/// A function gets only the reports.
+/// A closure receives only the reports.
 impl<F: FnMut(Time, NodeId, Report)> Listener for F {
     fn report(&mut self, at: Time, node: NodeId, report: Report) {
         self(at, node, report);

@@ -13,12 +13,12 @@ pub(crate) struct Live {
     pub(crate) slot: Option<u32>,
     /// Time of the flow's valid entry in the heap; [`Time::NEVER`] if there is none.
     pub(crate) queued: Time,
-    /// Time at which the flow begins to send. Once the flow sends: the time at which it ends at its present
-    /// rate.
+    /// Time at which the flow begins to send. Once the flow sends: the time at which it ends at its present rate, or
+    /// [`Time::NEVER`] at rate 0.
     pub(crate) due: Time,
-    /// Time at which `left` was valid.
+    /// Time at which `left` was computed and the flow got its present rate.
     since: Time,
-    /// Bits on the wire that are left to send.
+    /// Bits on the wire that were left to send at the time `since`.
     left: f64,
     /// Rate in bit/s.
     rate: f64,

@@ -196,7 +196,8 @@ fn a_slow_link_that_few_packets_cross_makes_no_flow_faster_than_propagation() {
     assert!(crossing.last >= HOP, "{}", crossing.last);
 }
 
-/// Sums what flows send: per link, and per flow with the end of the last part.
+/// Sums the parts of flows that were sent: packets and bytes per link, and payload per flow with the end of the flow's
+/// latest part.
 struct Parts {
     links: Vec<LinkLoad>,
     flows: Vec<(f64, Time)>,

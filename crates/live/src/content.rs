@@ -1,10 +1,11 @@
-//! The content of flows. Packets only count their bytes. A runtime keeps the bytes here, at a flow's source
-//! ([`Outbound`]) and at its destination ([`Inbound`]).
+//! The content of flows. A [`Packet`](raddle_core::Packet) has a header and a size, but no payload bytes. A runtime
+//! keeps the payload bytes here, at a flow's source ([`Outbound`]) and at its destination ([`Inbound`]).
 //!
 //! Each header gives the flow and the range of bytes that its packet holds ([`FlowRange`](raddle_wire::FlowRange)), by
 //! byte position or by packet number. Hosts report the bytes that the source no longer needs
 //! ([`Acked`](raddle_core::Report::Acked)), and the bytes that the application at the destination may read
-//! ([`InOrder`](raddle_core::Report::InOrder)). So this module does not depend on how a transport reorders packets.
+//! ([`InOrder`](raddle_core::Report::InOrder)). So this module does not depend on how a transport restores the order of
+//! packets.
 //!
 //! Cost: two copies of each byte at the source, usually two at the destination, and one tree entry per packet with new
 //! bytes.
@@ -18,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The bytes that the source of a flow may still have to send or to send again.
 #[derive(Debug, Default)]
 pub(crate) struct Outbound {
-    /// Offset in the flow of the first byte that is kept.
+    /// Offset in the flow of the first byte in `bytes`.
     from: u64,
     bytes: VecDeque<u8>,
     numbered: Numbered,
@@ -31,7 +32,7 @@ struct Numbered {
     /// The number of the first packet in `begins`.
     first: u64,
     begins: VecDeque<u64>,
-    /// The offset at which the next packet will begin.
+    /// The offset at which the next new packet will begin.
     next: u64,
 }
 
@@ -79,8 +80,8 @@ impl Outbound {
 }
 
 impl Numbered {
-    /// The offset at which the packet of this number begins. A host sends the packets of a flow for the first time in
-    /// the order of their numbers.
+    /// Returns the offset at which the packet with the number `position` begins. If the packet is new, first stores its
+    /// offset. A host sends the packets of a flow for the first time in the order of their numbers.
     fn begin(&mut self, position: Position, len: u32) -> u64 {
         let next = self.first + self.begins.len() as u64;
         let number = position.unwrapped(next);
@@ -117,7 +118,7 @@ pub(crate) struct Inbound {
 }
 
 impl Inbound {
-    /// Adds a packet whose bytes `body` begin at `position`.
+    /// Adds a packet with the payload `body`, which begins at `position`.
     pub(crate) fn arrived(&mut self, position: Position, body: &[u8]) {
         self.is_numbered = matches!(position, Position::Packet(_));
         let near = if self.is_numbered { self.packets } else { self.to };
@@ -128,8 +129,8 @@ impl Inbound {
         }
     }
 
-    /// Keeps a piece that begins at `at`, unless a piece of at least the same length is already kept there. A
-    /// retransmitted segment may begin at the same byte as an earlier segment, and be longer.
+    /// Keeps a piece whose offset or packet number is `at`, unless a piece of at least the same length is already kept
+    /// there. A retransmitted segment may begin at the same byte as an earlier segment, and be longer.
     fn keep(&mut self, at: u64, body: &[u8]) {
         if self.early.get(&at).is_none_or(|other| other.len() < body.len()) {
             self.early.insert(at, body.to_vec());

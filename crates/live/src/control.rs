@@ -1,8 +1,8 @@
 //! The control socket of a live run. Other processes of the same user send requests to the socket, and the run answers.
 //! Requests and answers are one line each.
 //!
-//! The socket is in a folder that only its user can access. The name of the socket contains the number of the run's
-//! process. When a run begins, it removes the sockets of runs that were killed.
+//! The socket is in a folder that only the user of the run can access. The name of the socket contains the process id
+//! of the run. When a run begins, it removes the sockets of runs that were killed.
 
 use rustix::process::geteuid;
 use std::fs;
@@ -15,11 +15,12 @@ use std::time::Duration;
 /// Maximum size of a request or an answer, in bytes.
 const MOST: u64 = 4_096;
 
-/// The longest time for which a client waits to send its request, and then for the run's answer.
+/// The longest time that a client takes to send its request, and the longest time for which it then waits for the
+/// answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The longest time for which a run waits for the request of a process that has connected, and then to send the answer.
-/// The time is short because the run has other work.
+/// The longest time for which a run waits for the request of a connected process, and the longest time that it then
+/// takes to send the answer. The time is short because the run has other work.
 const REQUEST: Duration = Duration::from_millis(100);
 
 /// The folder of all control sockets of this user.

@@ -35,7 +35,7 @@ fn cores() -> Finding {
     Finding::new("processors", cores > 1, format!("{cores}"), lacks)
 }
 
-/// The share of this machine's time that other virtual machines take, measured over a fifth of a second.
+/// Checks the share of this machine's CPU time that other virtual machines take, measured over a fifth of a second.
 fn steal() -> Finding {
     let before = Steal::now();
     std::thread::park_timeout(std::time::Duration::from_millis(200));
@@ -75,8 +75,8 @@ fn interruptions() -> [Finding; 2] {
     })
 }
 
-/// Reads the clock repeatedly for half a second. Returns the gaps between two readings that are long enough for a
-/// packet to slip, and the elapsed time, all in ns.
+/// Reads the clock repeatedly for half a second. Returns the gaps between consecutive readings that are long enough for
+/// a packet to slip, and the elapsed time, all in ns.
 fn look_at_the_clock() -> (Vec<u64>, u64) {
     const LOOKS_NS: u64 = 500_000_000;
     let clock = Clock::new(1, None);

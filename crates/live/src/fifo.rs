@@ -1,5 +1,5 @@
-//! The plain FIFOs of ports, in both runtimes: the packets that have not left a FIFO, its limits, and its marking
-//! thresholds.
+//! The plain FIFOs of ports, in lockstep and in racks: the packets that have not left a FIFO, its limits, and its
+//! marking thresholds.
 
 use raddle_core::{Bytes, PortState, Time};
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The state of a port whose queue has these limits.
+    /// Returns `port`, with the maximum number of bytes as the limit of its queue if there is a maximum.
     pub(crate) fn of_port(&self, port: PortState) -> PortState {
         self.bytes.map_or(port, |bytes| port.limited(Bytes(bytes)))
     }
@@ -40,7 +40,7 @@ impl Fifo {
         Self { limits, ..Self::default() }
     }
 
-    /// Returns true if a packet of `size` bytes may join now.
+    /// Removes the packets that have left by `now`. Then returns true if a packet of `size` bytes may join.
     pub(crate) fn has_room(&mut self, now: Time, size: u32) -> bool {
         while let Some((_, size)) = self.packets.pop_front_if(|&mut (sent, _)| sent <= now) {
             self.bytes -= u64::from(size);

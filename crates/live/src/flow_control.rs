@@ -1,5 +1,5 @@
-//! Flow control of links, in both runtimes. Flow control counts the memory that packets occupy in a node, and pauses
-//! the neighbour if they occupy too much.
+//! Flow control of links, in lockstep and in racks. Flow control counts the memory that packets occupy in a node, and
+//! pauses the neighbour if they occupy too much.
 
 use crate::served::{Carry, SERVED, Serve, Served};
 use raddle_core::LinkId;
@@ -13,9 +13,10 @@ pub(crate) struct Control {
     holds_back: bool,
     /// Packets that arrived at the port and occupy memory of the node until a known time.
     departures: Vec<Departure>,
-    /// Time of the next scheduled wake-up. Events for other times are stale.
+    /// Time of the next wake-up of flow control. Wake-ups that were scheduled for other times are ignored.
     wake: Time,
-    /// Time at which the host will have taken all packets that have arrived for the host.
+    /// Time at which the node's host will have freed the memory of all packets for the host that have arrived at the
+    /// port.
     drained_at: Time,
 }
 
@@ -37,8 +38,8 @@ impl Control {
         self.part.account(now)
     }
 
-    /// Frees the memory of packets that have left by `now`. Returns as soon as flow control has a packet for the
-    /// neighbour, with this packet.
+    /// Frees the memory of packets that have left by `now`. If flow control then has a packet for the neighbour, stops
+    /// and returns that packet. Returns `None` once the memory of all these packets is free.
     fn settle(&mut self, now: Time) -> Option<Packet> {
         let mut place = 0;
         while let Some(&Departure { at, class, size }) = self.departures.get(place) {
@@ -106,8 +107,8 @@ pub(crate) trait ControlLinks: Serve {
         self.tell(node, link, told);
     }
 
-    /// Occupies memory for a packet for the node's host that arrived at the port `arrival`. The host takes its packets
-    /// out of the memory at flow control's drain rate.
+    /// Occupies memory for a packet that arrived at the port `arrival` for the node's host. The host frees the memory
+    /// at flow control's drain rate. Without a drain rate, such packets occupy no memory.
     fn drain(&mut self, node: &mut Node<Self>, arrival: PortId, packet: &Packet) {
         let (now, link) = (self.now(), self.link_behind(node.place(), arrival));
         let Some(control) = self.control(link) else { return };
@@ -218,7 +219,7 @@ pub(crate) trait ControlLinks: Serve {
 impl<R: Serve> ControlLinks for R {}
 
 impl<S: Carry> Served<S> {
-    /// The flow control account of the link up to `now`, if the link has flow control.
+    /// The flow control account of the port up to `now`, if the port has flow control.
     pub(crate) fn flow_control(&self, now: Time) -> Option<FlowControlAccount> {
         self.control.as_ref().map(|control| control.account(now))
     }

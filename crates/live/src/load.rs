@@ -97,7 +97,7 @@ pub enum NoLoad {
     NoEpoll(#[from] io::Error),
 }
 
-/// Counts of a generator's run.
+/// Counts of flows and connections in a run of the generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Flows that have started.
@@ -107,7 +107,7 @@ pub struct Counts {
     /// Flows whose connection failed: the kernel gave up, or one end was closed too early.
     pub broken: u64,
     /// Incoming connections that the receiver closes at once, because they belong to no flow or the system refuses to
-    /// watch them.
+    /// add them to the epoll.
     pub strangers: u64,
 }
 
@@ -132,8 +132,8 @@ pub struct Load {
     flow_of: HashMap<SocketAddr, usize>,
     /// Indexed by flow: true if the flow was delivered or its connection failed.
     is_over: Vec<bool>,
-    /// Indexed by flow: the time by which the flow started too early. A flow has started too early if the clock goes
-    /// back to a time before the flow's start. The clock of a live rack goes back when the rack subtracts the time
+    /// Indexed by flow: the time by which the flow started too early, or 0. A flow has started too early if the clock
+    /// goes back to a time before the flow's start. The clock of a live rack goes back when the rack subtracts the time
     /// during which none of its threads had a core.
     early: Vec<Duration>,
     counts: Counts,
@@ -297,7 +297,8 @@ impl Load {
         }
     }
 
-    /// Reports an event of a flow. If the flow started too early, the reported time is later by the same amount.
+    /// Reports an event of a flow that happened at `now`. If the flow started too early, the reported time is later
+    /// than `now` by the same amount.
     fn tell(
         &self,
         flow: usize,
@@ -509,8 +510,8 @@ mod tests {
     /// The tests that listen use the same port of the same loopback addresses, so they run one at a time.
     static PORT_IS_FREE: Mutex<()> = Mutex::new(());
 
-    /// Creates hosts at loopback addresses in the machine's own namespace. Returns `None` if the tests may not use
-    /// namespaces: a thread needs root to enter a namespace, even its current one.
+    /// Creates hosts at loopback addresses in the machine's own namespace. Returns `None` if `RADDLE_NO_NAMESPACES` is
+    /// set: a thread needs root to enter a namespace, even its current one.
     fn hosts(count: u32) -> Option<Vec<Host>> {
         let own = || File::open("/proc/thread-self/ns/net").expect("a namespace");
         if std::env::var_os("RADDLE_NO_NAMESPACES").is_some() {

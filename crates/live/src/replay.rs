@@ -37,9 +37,9 @@ struct Heard {
 
 #[derive(Debug, Clone, Copy)]
 enum What {
-    /// The next packet. It has `len` bytes.
+    /// A packet arrives at `port`: the next `len` bytes of the recording's `bytes`.
     Packet { port: PortId, len: u32 },
-    /// The next flow starts.
+    /// The next flow of the recording's `flows` starts.
     Flow,
 }
 

@@ -1,5 +1,5 @@
-//! Ports with an agent or a queue of their own, in both runtimes. Such a port chooses its next packet when it becomes
-//! free.
+//! Ports with an agent or a queue of their own, in lockstep and in racks. Such a port chooses its next packet when it
+//! becomes free.
 
 use crate::fifo::Limits;
 use crate::flow_control::{Control, ControlLinks, Departure};
@@ -10,7 +10,7 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::collections::VecDeque;
 
-/// A packet inside a node, with the runtime's data about it.
+/// A packet that a node is handling, with the runtime's data about the packet.
 pub(crate) trait Carry {
     /// The packet.
     fn packet(&self) -> &Packet;
@@ -34,12 +34,13 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     /// The fabric.
     fn topology(&self) -> &Topology;
 
-    /// Serialization delay of `bytes` bytes of packets on a link. None of the packets is a control frame.
+    /// Serialization delay on a link of packets with `bytes` bytes in total, none of which is a control frame.
     fn time_for(&self, link: LinkId, bytes: u32) -> Duration {
         time_at(self.topology(), link_rate(self.topology(), link), bytes)
     }
 
-    /// Serialization delay of a packet on a link. Control frames may have a rate of their own.
+    /// Serialization delay of a packet on a link. On some links, control frames are sent at another rate than other
+    /// packets.
     fn time_on(&self, link: LinkId, packet: &Packet) -> Duration {
         let topology = self.topology();
         match topology.link(link) {
@@ -69,8 +70,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     /// Records that `bytes` bytes wait or are in service at the egress port of a link.
     fn waits(&mut self, link: LinkId, bytes: u64);
 
-    /// Handles a packet that arrives at a port with an agent or a queue of its own. Returns true if a packet was lost,
-    /// so that the caller must poll the node's host.
+    /// Handles a packet that is to leave by a port with an agent or a queue of its own. Returns true if a packet was
+    /// lost, so that the caller must poll the node's host.
     fn come(&mut self, node: &mut Node<Self>, link: LinkId, mut queued: Queued<Self::Slot>) -> bool {
         let now = self.now();
         let (served, state) = self.served(link).expect(SERVED);
@@ -228,7 +229,7 @@ pub(crate) const SERVED: &str = "the port must have `Served` state: an agent or 
 pub(crate) struct Served<S> {
     pub(crate) agent: Option<Box<dyn PortAgent>>,
     /// The time of the scheduled tick of the agent. [`Time::NEVER`] means that the agent must be asked for its next
-    /// tick, and [`Time::ZERO`] that the agent has no timer.
+    /// tick, and [`Time::ZERO`] that there is no agent, or the agent has no timer.
     pub(crate) tick: Time,
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) control: Option<Control>,
@@ -251,7 +252,8 @@ pub(crate) struct Queued<S> {
 const PRESENT: &str = "the slot must hold a waiting packet";
 
 impl<S> Served<S> {
-    /// A plain FIFO within these limits, without marking and without an agent.
+    /// A plain FIFO with the limits in `limits`, without marking and without an agent. The limits do not count the
+    /// packet in service.
     pub(crate) fn within(limits: Limits) -> Self {
         Self {
             agent: None,
@@ -319,7 +321,7 @@ impl<S: Carry> Served<S> {
         queue.push(now, slot, slots[slot as usize].as_ref().expect(PRESENT).slot.packet())
     }
 
-    /// Removes a packet that no longer waits and will not leave by the port, and tells the agent.
+    /// Removes a packet that the queue has dropped, evicted or trimmed, and tells the agent that the packet is gone.
     pub(crate) fn forget(&mut self, now: Time, slot: u32) -> Queued<S> {
         let queued = self.remove(slot);
         self.tell_left(now, queued.slot.packet());
@@ -339,8 +341,8 @@ impl<S: Carry> Served<S> {
         self.sending = Some(queued);
     }
 
-    /// Cuts the link, which went down at `at`. Returns the packets that had not left the port by that time: the packet
-    /// in transmission, and the packets that wait.
+    /// Empties the port, whose link went down at `at`. Returns the packets that had not left the port by that time: the
+    /// packet in transmission, and the packets that wait.
     pub(crate) fn cut(&mut self, now: Time, at: Time) -> (Option<Queued<S>>, Vec<Queued<S>>) {
         let is_cut = self.sent > at;
         let leaving = self.sending.take().filter(|_| is_cut);
@@ -377,7 +379,7 @@ impl<S: Carry> Served<S> {
     }
 }
 
-/// A FIFO that counts the bytes that wait.
+/// A FIFO of packets that wait. Its limits do not count the packet in service.
 struct Fifo {
     limits: Limits,
     packets: VecDeque<(u32, u32)>,

@@ -2,8 +2,8 @@
 //! 2016, §4).
 //!
 //! [`time`] adds a stopwatch to a forwarder. The resulting forwarder replaces the original one in any runtime. After
-//! each decision, the stopwatch also counts the packet in a rate estimator of its own. So the estimator's share of a
-//! decision is known too. Each time includes reading the counter.
+//! each decision, the stopwatch also counts the packet in a rate estimator of its own. So the time that the estimator
+//! takes is known, too. Each time includes reading the counter.
 
 use raddle_core::{
     Credit, Dre, DreRegister, Duration, Forwarder, HoldKey, LinkId, Packet, PortId, Ports, Time, Verdict,
@@ -32,7 +32,7 @@ struct Timed {
 #[must_use]
 pub fn time(forwarder: Box<dyn Forwarder>) -> (Box<dyn Forwarder>, Arc<Mutex<Times>>) {
     let times = Arc::<Mutex<Times>>::default();
-    // The testbed's estimator decays every millisecond, and gives its load in three bits.
+    // As in Expeditus's testbed, the estimator decays every millisecond, and gives the load in three bits.
     let dre = Dre::new(Duration::from_ms(1), 0.1, 3);
     let (clock, register) = (quanta::Clock::new(), DreRegister::default());
     (Box::new(Timed { forwarder, clock, dre, register, times: Arc::clone(&times) }), times)

@@ -255,8 +255,8 @@ fn ports_pause_their_neighbours_in_a_rack() {
         rushed.rush(&mut ());
         let data = |totals: Totals| (totals.kinds[0], totals.delivered_bytes, totals.drops);
         assert_eq!(data(rushed.totals()), data(simulated));
-        // In one instant, a packet may arrive before or after another packet has left. So the number of pauses may
-        // differ slightly.
+        // If a packet arrives at the instant at which another packet leaves, the engines may handle the two events in
+        // different orders. So the number of pauses may differ slightly.
         let (is, was) = (pauses(&rushed.flow_control()), pauses(&of_simulation));
         assert!(is.abs_diff(was) * 50 <= was, "{is} pauses, {was} in the packet engine");
         let mut threads = paused(2);

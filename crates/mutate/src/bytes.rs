@@ -26,7 +26,7 @@ impl Mutator {
             0..=4 => bytes[at] ^= 1 << self.below(8),
             5..=7 => bytes[at] = self.bits() as u8,
             8..=9 => bytes[at] = *self.pick(&ENDS),
-            // Changes a 16-bit number, because length fields have two bytes.
+            // Changes a 16-bit number, because many length fields have two bytes.
             10..=11 if at + 1 < bytes.len() => {
                 let step = 1 + self.below(16) as u16;
                 let word = u16::from_be_bytes([bytes[at], bytes[at + 1]]);

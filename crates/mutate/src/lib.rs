@@ -1,5 +1,5 @@
 //! Generates hostile input for tests of readers and decoders: random mutations of valid input, determined by a seed.
-//! It needs only stable Rust, and is fast enough to give a decoder a billion inputs in minutes.
+//! This crate needs only stable Rust, and is fast enough to give a decoder a billion inputs in minutes.
 //!
 //! The environment variable `RADDLE_FUZZ_INPUTS` sets the number of inputs per test. `RADDLE_FUZZ_SEED` sets the seed
 //! (default 1).
@@ -43,7 +43,7 @@ impl Mutator {
     }
 }
 
-/// Reads a number from an environment variable.
+/// Reads a number from an environment variable; `None` if the variable is not set.
 ///
 /// # Panics
 /// If the variable is not a number.

@@ -1,5 +1,6 @@
 //! Memory that a peer may write to at any time. All accesses are atomic reads and writes of words, so that a concurrent
-//! write of a peer is not undefined behavior. The reader loads each word once and works with the loaded value.
+//! write of a peer is not undefined behavior. A reader that checks a word, such as a length or a count, loads the word
+//! once and works with the loaded value.
 
 use std::ops::Deref;
 use std::sync::Arc;

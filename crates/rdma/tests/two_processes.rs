@@ -63,8 +63,8 @@ impl Drop for Running {
     }
 }
 
-/// Starts a process that receives `packets` packets and then exits without notice. Returns the process, and this
-/// process's domain with the sender of the ring.
+/// Starts a process that receives `packets` packets and then exits without notice. Returns the started process, and the
+/// test's domain with the sender of the ring.
 fn with_receiver(provider: Provider, packets: u64) -> (Running, Domain, Sender) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let program = std::env::current_exe().expect("this program");

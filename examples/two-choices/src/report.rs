@@ -15,7 +15,8 @@ use raddle_wire::{Ends, Error};
 pub struct Report {
     /// The switch that sends the report.
     pub switch: NodeId,
-    /// Time until the switch's longest queue has drained, in whole nanoseconds. Longer times are reported as 2^32 - 1.
+    /// Time until the switch's longest queue has drained, in whole nanoseconds. Times of 2^32 ns or more are reported
+    /// as 2^32 - 1.
     pub wait_ns: u32,
 }
 

@@ -14,7 +14,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// A scheduled event. Ties are broken by the order of the variants, and then by the order of their links or nodes.
+/// A scheduled event. Events of the same time are handled in the order of the variants, and events of the same variant
+/// in the order of their links or nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// The first packet in flight on a link arrives.
@@ -38,7 +39,7 @@ pub(super) enum Event {
 /// The shortest delay of a credit. With this delay, a credit arrives later than the instant at which it was sent.
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
-/// A node and the range of its links.
+/// A node, and the links that leave it: `ports` links from the index `first_link` on.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) id: NodeId,
@@ -47,7 +48,7 @@ pub(super) struct Place {
     pub(super) ports: usize,
 }
 
-/// A packet inside a node, with its body.
+/// A packet that a node is handling, with its body: the bytes of its payload.
 pub(super) struct Carried {
     pub(super) packet: Packet,
     /// A buffer that contains the body, for example the whole packet as it arrived. The buffer is empty if the body is
@@ -87,7 +88,7 @@ pub(super) struct Fabric<O> {
     pub(super) fifos: Vec<Fifo>,
     pub(super) under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     pub(super) credits: Vec<VecDeque<(Time, Vec<u8>)>>,
-    /// Indexed by [`LinkId`]; empty if no link makes errors.
+    /// The errors of each link, indexed by [`LinkId`]; empty if no errors were set.
     pub(super) noise: Vec<Option<LinkNoise>>,
     /// Decoders of the headers that nodes can read.
     pub(super) decoders: Decoders,

@@ -13,7 +13,7 @@
 //! - A credit crosses a link in the link's propagation delay, and uses no bandwidth.
 //! - Events at the same time are handled in this order: arrivals, by link; ends of transmissions at ports with agents
 //!   or queues, by link; credits, by link; flow control, by link; ticks of agents, by link; ticks of forwarders, by
-//!   node; wake-ups, by node; flows, in their own order.
+//!   node; wake-ups, by node; starts of flows, in the order of the workload.
 //! - A noisy link loses and damages packets as they arrive. A damaged packet that can still be decoded continues with
 //!   its new content. If a packet cannot be decoded, the receiving node's host is told.
 //! - A packet that arrives at a node goes to the node's forwarder, which decides whether it is for the node's host. A
@@ -227,8 +227,8 @@ impl<O: Observer> Lockstep<O> {
         true
     }
 
-    /// Checks whether the fabric is at rest: no packet is in flight, and no event is scheduled except those of topology
-    /// discovery. Returns true once enough checks in a row have found this ([`Rest::look`]).
+    /// Checks whether the fabric is at rest: only ticks and wake-ups are scheduled, and every node [is at
+    /// rest](Node::is_at_rest). Returns true once enough checks in a row have found this ([`Rest::look`]).
     fn look(&mut self) -> bool {
         let is_idle =
             |&Reverse((_, event)): &_| matches!(event, Event::PortTick(_) | Event::Tick(_) | Event::Wake(_));

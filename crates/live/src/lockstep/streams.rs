@@ -41,8 +41,8 @@ struct Stream {
     inbound: Inbound,
     /// True until the application closes the stream.
     is_open: bool,
-    /// Two flags. The first is true if the source has closed the stream, and the second if the destination has
-    /// delivered the stream.
+    /// Two flags. The first is true if the source has reported the stream as closed, and the second if the destination
+    /// has reported it as delivered.
     is_done: [bool; 2],
 }
 

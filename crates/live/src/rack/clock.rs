@@ -22,7 +22,8 @@ pub(crate) struct Clock {
 
 #[derive(Debug, Clone)]
 enum Source {
-    /// The processor's counter, and its value at the start. Each process measures the counter's frequency itself.
+    /// The processor's counter, and its value at the start. Only a rack of one process uses the counter, because each
+    /// process measures the counter's frequency itself.
     Counter(quanta::Clock, u64),
     /// The value, in ns, that the system's clock of the party's host had at the start, and the offset of that clock.
     /// All processes have the same start. The party is the set of processes that share the rack.

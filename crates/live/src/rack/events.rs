@@ -10,7 +10,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-/// A scheduled event. Ties are broken by the order of the variants, and then by the order of their links or nodes.
+/// A scheduled event. Events of the same time are handled in the order of the variants, and events of the same variant
+/// in the order of their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// Links fail or come up again. This event comes first, so that no packet is sent over a link in the instant of its

@@ -26,11 +26,10 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Number of bytes from which a relay first tries to decode a packet whose header is longer than one cache line: two
-/// cache lines.
+/// Number of bytes (two cache lines) from which a node tries to decode a packet if the first cache line is not enough.
 const LONG_FRONT: usize = 2 * LINE;
 
-/// A node and the range of its links.
+/// A node, and the links that leave it: `ports` links from the index `first_link` on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) id: NodeId,
@@ -45,7 +44,8 @@ impl Place {
     }
 }
 
-/// A packet inside a node, and the slot that holds its bytes. A packet that the node has just made has no slot yet.
+/// A packet that a node is handling, and the slot that holds its bytes. A packet that the node has just made has no
+/// slot yet.
 pub(super) struct Inside {
     pub(super) packet: Packet,
     pub(super) slot: Option<Held>,
@@ -56,7 +56,7 @@ fn payload_begin(Packet { shim, header, .. }: &Packet) -> usize {
     shim.wire_len() + header.wire_len() - header.trailer_len()
 }
 
-/// A slot, and the number of bytes in it that belong to the packet.
+/// A slot that holds a packet, and the size of the packet in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     pub(super) slot: u32,
@@ -71,8 +71,8 @@ pub(super) struct Outgoing {
     pub(super) incoming: Option<usize>,
     /// The tag of the link's ring entries.
     pub(super) tag: u8,
-    /// True while the port prevents its node's host from sending. This state begins when at least half of the ring is
-    /// full.
+    /// True while the port prevents its node's host from sending. This state begins when the node sends a packet of its
+    /// own and at least half of the ring is then full.
     pub(super) holds_back: bool,
 }
 
@@ -114,17 +114,19 @@ pub(super) struct Fabric {
     pub(super) fifos: Vec<Fifo>,
     /// True if relays copy packets: [`Config::copies`](super::Config::copies).
     pub(super) copies_at_hops: bool,
-    /// Number of packets that a relay read or wrote completely.
+    /// Number of times that a whole packet was copied on its way: to another slot, from another machine, or, if the
+    /// packet has more than [`LONG_FRONT`] bytes, to decode or rewrite it.
     pub(super) copies: u64,
-    /// Number of packets that were put into rings.
+    /// Number of packets and credits that were put into rings.
     pub(super) put: u64,
-    /// Number of packets that were taken out of rings.
+    /// Number of packets and credits that were taken out of rings.
     pub(super) taken: u64,
-    /// Indexed by this thread's incoming links: true if the arrival of the link's first packet is scheduled.
+    /// Indexed by this thread's incoming links: true if the arrival of the first packet in the link's ring is
+    /// scheduled.
     pub(super) is_expected: Vec<bool>,
     /// Number of this thread's ports that prevent their node's host from sending.
     pub(super) held_back: usize,
-    /// Number of scheduled wake-ups, including stale wake-ups.
+    /// Number of scheduled wake-ups of hosts, including wake-ups that a later request has replaced.
     pub(super) wakes: usize,
     /// Indexed by [`LinkId`]: the state of ports that have an agent, a queue or flow control of their own. Empty if
     /// there are no such ports.
@@ -132,7 +134,7 @@ pub(super) struct Fabric {
     /// Failures and other changes of links.
     pub(super) trouble: Trouble,
     /// Number of topology discovery packets that nodes of this thread have made, and number of topology discovery
-    /// packets that have ended at this thread.
+    /// packets that this thread has delivered or dropped.
     pub(super) hellos: [u64; 2],
 }
 
@@ -155,7 +157,7 @@ impl Fabric {
         entry.slot < self.slots.count() && entry.len as usize <= self.slots.bytes()
     }
 
-    /// Decodes the packet in a slot. Reads only the first cache line if this line contains the header.
+    /// Decodes the packet in a slot. Reads only the first cache line if these bytes are enough to decode the packet.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "every hop calls this, and a call would copy the packet")]
     fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
@@ -167,7 +169,8 @@ impl Fabric {
         }
     }
 
-    /// Decodes a packet whose header is longer than the first cache line.
+    /// Decodes a packet for which the first cache line is not enough. Tries the first two cache lines, and then all
+    /// bytes.
     #[inline(never)]
     fn read_more(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let len = entry.len as usize;
@@ -183,9 +186,9 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Number of packets that wait or were put into rings, and number of packets taken out of rings. Both numbers
-    /// exclude the packets of topology discovery. The difference of the two numbers, summed over all threads, is the
-    /// number of packets in flight.
+    /// Number of packets that wait at ports or were put into rings, and number of packets taken out of rings. Both
+    /// numbers exclude the packets of topology discovery. The first number minus the second, summed over all threads,
+    /// is the number of packets that wait or are in flight.
     pub(super) fn moved(&self) -> [u64; 2] {
         let [made, ended] = self.hellos;
         let put = self.put + self.waiting() as u64;
@@ -226,8 +229,8 @@ impl Fabric {
         }
     }
 
-    /// Schedules the arrival of a packet at `due` on an incoming link, unless an earlier arrival on that link is
-    /// already scheduled.
+    /// Schedules the arrival of a packet at `due` on an incoming link, unless an arrival on that link is already
+    /// scheduled.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     pub(super) fn expect(&mut self, incoming: usize, due: Time) {
@@ -284,9 +287,9 @@ impl Fabric {
         self.slots.patch(held.slot, |front| packet.header.patch_front(front))
     }
 
-    /// Writes a packet into its slot. If the packet arrived in this slot and only fields that a relay may change
-    /// differ, writes only these fields. Otherwise writes the whole packet. Returns false if the slot is too small, or
-    /// the header does not fit the payload.
+    /// Writes a packet into its slot. If the packet arrived in this slot, tries to [write only the fields](Self::patch)
+    /// that a relay may change. Otherwise writes the whole packet. Returns false if the slot is too small, or the
+    /// header does not fit the payload.
     #[inline]
     fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         came.is_some_and(|held| self.patch(held, packet)) || self.write_anew(slot, packet, came)
@@ -360,7 +363,8 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders).is_ok()
     }
 
-    /// Returns true if the payload of a packet in a slot has the bytes that the sender wrote.
+    /// Returns true if the payload of a packet in a slot has the bytes that the sender wrote. Unless `fills` is true,
+    /// checks only the payload's first bytes, or none if the packet's checksum covers the payload.
     fn is_payload_right(&self, slot: u32, packet: &Packet) -> bool {
         let Some(range) = packet.range() else { return true };
         if packet.header.covers_payload() && !self.fills {
@@ -372,9 +376,10 @@ impl Fabric {
         payload::is_right(&range, begin, checked, self.slots.words(slot))
     }
 
-    /// Drops a packet for which the port has no room. If the node itself sent the packet, the port accounts for the
-    /// serialization delay of one full packet, even if the packet is smaller. So the port holds back the node's host.
-    /// Otherwise the host would retry without pause while the thread at the other end of the ring is late.
+    /// Drops a packet because the port's ring is full, no slot is free, or the packet cannot be written into a slot. If
+    /// the node itself sent the packet, the port accounts for the serialization delay of one full packet, even if the
+    /// packet is smaller. So the port holds back the node's host. Otherwise the host would retry without pause while
+    /// the thread at the other end of the ring is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,

@@ -73,8 +73,8 @@ impl Trouble {
 
 impl Rack {
     /// Schedules failures and repairs of links. If nodes do not discover failures by hello messages, all nodes are told
-    /// of each change after the change's discovery time. A link that has failed several times is up again only after
-    /// the same number of repairs.
+    /// of each change after the change's discovery time. A link that fails again while it is down is up again only
+    /// after the same number of repairs.
     #[must_use]
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
         let changes = Change::effective(changes);

@@ -178,7 +178,7 @@ pub struct Fidelity {
     pub steal: Option<f64>,
     /// Share of the run in which virtual time stood still because a polling thread was far behind.
     pub held: f64,
-    /// Number of packets whose bytes were copied on the way.
+    /// Number of times that a packet's bytes were copied on the way.
     pub copies: u64,
     /// Number of payloads whose bytes differ from the bytes that the sender wrote.
     pub wrong_payloads: u64,
@@ -212,9 +212,9 @@ impl fmt::Display for Fidelity {
 /// The verdict on whether a live run's results are valid for the modeled fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The results are valid. P99 of lateness is at most four packet times of virtual time. At most 0.1% of packets
-    /// slipped, and virtual time was held for at most 0.1% of the run. Other virtual machines took at most 1% of the
-    /// CPU time.
+    /// The results are valid. The 99th percentile of lateness is at most four times the longest serialization delay of
+    /// a packet, in virtual time. At most 0.1% of packets slipped, and virtual time was held for at most 0.1% of the
+    /// run. Other virtual machines took at most 1% of the CPU time.
     Faithful,
     /// The results would be faithful if virtual time ran this many times slower than the clock.
     DilateTo(u64),

@@ -13,8 +13,8 @@
 //! and tells its neighbours.
 //!
 //! The receiver checks everything that a peer writes. A data ring checks lengths. An entry whose due time is later than
-//! the link allows counts as malformed. If an incomplete entry stays in a ring, the receiver gives up the ring and the
-//! sending process.
+//! the link allows counts as malformed. If an entry stays incomplete for too long, the receiver gives up the data ring
+//! and the sending process.
 
 use super::clock::system_ns;
 use super::fabric::{Fabric, Inside};
@@ -289,7 +289,7 @@ impl Crossing {
                 reason = "the constant is a few seconds, so its nanoseconds fit 64 bits"
             )]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
-                peer.lose(gone, "the process left an incomplete packet in a ring");
+                peer.lose(gone, "the process left an incomplete entry in a ring");
             }
         }
     }

@@ -5,8 +5,9 @@
 //! packet's bytes stay in their slot from the sender to the receiver. Each packet carries the time at which it is due
 //! at the next node: the start of its transmission plus its serialization delay plus the link's propagation delay. A
 //! node computes with due times rather than with the clock, so that lateness does not add up over hops. If a packet is
-//! late by more than four packet times, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports
-//! the share of slips, and whether the run's results are valid for the modeled fabric.
+//! late by more than four times the serialization delay of a full packet, the node uses the clock instead: the packet
+//! has slipped. [`Fidelity`] reports the share of slips, and whether the run's results are valid for the modeled
+//! fabric.
 
 mod build;
 mod clock;
@@ -65,17 +66,17 @@ use worker::Worker;
 pub struct Config {
     /// Seconds of real time per second of virtual time, at least 1.
     pub dilation: u32,
-    /// Number of polling threads. Each thread serves its own nodes and needs a core of its own.
+    /// Number of polling threads of each process. Each thread serves its own nodes and needs a core of its own.
     pub threads: usize,
     /// Maximum size of a packet in bytes.
     pub packet_bytes: usize,
-    /// Number of slots for packets. A packet that finds no free slot is dropped.
+    /// Number of slots for packets, in all threads that share memory. A packet that finds no free slot is dropped.
     pub slots: u32,
     /// Maximum number of packets that a link holds, waiting and in flight. Must be a power of two.
     pub ring: usize,
     /// Decoders of the headers that nodes can read.
     pub decoders: Decoders,
-    /// The time at which to stop, even if flows are left.
+    /// The virtual time at which to stop, even if flows are left.
     pub time_limit: Option<Time>,
     /// If true, each relay copies a packet into a slot of its own, like a network card that writes into the node's
     /// memory. This measures the cost of copies. If false, a packet stays in its slot.
@@ -166,6 +167,7 @@ pub struct Rack {
     /// Serialization delay of a full packet on the slowest link.
     packet_time: Duration,
     /// The CPU time counters before the run, and the share of CPU time that other virtual machines took during the run.
+    /// `None` if the system does not report them.
     steal: (Option<Steal>, Option<f64>),
     /// Duration of the run in real time, in ns.
     took_ns: u64,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of bytes of a payload that are written and checked in a rack that does not write whole payloads. The payload
 /// has `len` bytes and begins `begin` bytes into its slot. The written bytes are those in the cache line in which the
-/// payload begins. The header ends in the same cache line, so the line is already in the cache.
+/// payload begins. The header usually ends in the same cache line, so the line is already in the cache.
 #[inline]
 pub(super) fn stamped(begin: usize, len: usize) -> usize {
     len.min(LINE - begin % LINE)

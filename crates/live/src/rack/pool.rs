@@ -25,8 +25,8 @@ pub(crate) const fn words(count: u32, packet_bytes: usize) -> usize {
     count as usize * words_of_slot(packet_bytes)
 }
 
-/// Number of words of a slot. A slot has an odd number of cache lines, so that the fronts of slots spread over all sets
-/// of the caches.
+/// Number of words of a slot. A slot has an odd number of cache lines, so that the first lines of slots spread over all
+/// sets of the caches.
 const fn words_of_slot(packet_bytes: usize) -> usize {
     (packet_bytes.div_ceil(LINE) | 1) * LINE / WORD
 }

@@ -1,4 +1,4 @@
-//! The results of a rack. The counts of all its processes are added up.
+//! The results of a rack. The host of a party adds up the counts of all processes; a guest knows only its own counts.
 
 use super::Rack;
 use super::fidelity::{Fidelity, Meter};

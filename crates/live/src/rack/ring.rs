@@ -7,9 +7,10 @@
 //!
 //! An entry is two words: the time at which the packet is due at the consumer, and the packet's slot, length and tag.
 //! `produced` and `consumed` count entries since the ring was made; each has its own cache line. Each side caches the
-//! other side's count. The consumer reads the count again when it has no further entry, and the producer when the
-//! cached count shows room for at most half of the ring. In a burst, one cache line crosses between cores for every
-//! four packets. An impossible count, which only a faulty process can have written, is [`Broken`].
+//! other side's count. The consumer reads `produced` again when its cached count shows no further entry. The producer
+//! reads `consumed` again when its cached count shows room for at most half of the ring. In a burst, one cache line of
+//! entries crosses between cores for every four packets. An impossible count, which only a faulty process can have
+//! written, is [`Broken`].
 
 use super::sync::{AtomicU64, Ordering};
 use std::ops::{Deref, Not};
@@ -128,7 +129,7 @@ impl<W: Deref<Target = [AtomicU64]>> Consumer<W> {
         Self { capacity: capacity(&words), words, consumed: 0, produced: 0 }
     }
 
-    /// The first packet in the ring.
+    /// The first packet in the ring, or `None` if the ring is empty.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
     pub(crate) fn peek(&mut self) -> Result<Option<Entry>, Broken> {

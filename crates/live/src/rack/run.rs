@@ -28,9 +28,10 @@ const SELDOM: u32 = 10;
 const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
-    /// Runs until all flows are delivered and no packet is in flight, or until the time limit. Calls `look` about every
-    /// 10 ms, and stops if `look` returns `Break`. Returns true if the run reached its end. The calling thread receives
-    /// the polling threads' events during the run.
+    /// Runs until the rack is at rest, or until the time limit. A rack is at rest if no packet waits or is in flight,
+    /// and either all flows are delivered or no node has more to do. Calls `look` about every 10 ms, and stops if
+    /// `look` returns `Break`. Returns true unless `look` or the loss of a process stopped the run. The calling thread
+    /// receives the polling threads' events during the run.
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
@@ -224,8 +225,9 @@ fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
     Look { began_ns, count, words: words.try_iter().collect() }
 }
 
-/// Adds the look of this process to `hearing`, and handles the messages of the other processes of a party. A guest also
-/// sends its look to the host. If the run is over, returns whether the run reached its end.
+/// Adds this process's [`Look`] to `hearing`, and handles the messages of the other processes of a party. A guest also
+/// sends its `Look` to the host. Returns `Some` if the host has ended the run: true if all work was done or the time
+/// limit passed.
 fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
     if party.is_host() {
         hearing.add_own(party.own(), look);

@@ -18,7 +18,7 @@ pub(crate) const WORD: usize = 8;
 /// Seals that fix the size of memory that several processes map.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// A piece of memory.
+/// A piece of memory, private to this process or shared with other processes.
 #[derive(Debug)]
 pub(crate) struct Region {
     map: MmapRaw,

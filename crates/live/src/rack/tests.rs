@@ -105,8 +105,8 @@ fn every_flow_arrives_whole() {
     }
 }
 
-/// R2C2's relays use only the front of a packet, so they copy no payload. This is also true for reliable R2C2, because
-/// only the destination checks the checksum that covers the payload.
+/// R2C2's relays use only the first bytes of a packet, so they copy no payload. This is also true for reliable R2C2,
+/// because only the destination checks the checksum that covers the payload.
 #[test]
 fn relays_copy_nothing() {
     for reliable in [false, true] {

@@ -41,7 +41,7 @@ pub(super) struct Worker {
     /// The first of the thread's nodes, which have consecutive numbers.
     pub(super) first: NodeId,
     pub(super) nodes: Vec<Node<Fabric>>,
-    /// Indexed by node: the latest time that was passed to the node. This time never goes back.
+    /// Indexed by node of this thread: the latest time that was passed to the node. This time never goes back.
     pub(super) times: Vec<Time>,
     /// The incoming links. Links from other threads that share this memory come first.
     pub(super) incoming: Vec<Incoming>,
@@ -60,7 +60,7 @@ pub(super) struct Worker {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(super) struct Standing {
-    /// Virtual time, in ps.
+    /// The virtual time of the thread's latest event, in ps.
     pub(super) now: AtomicU64,
     pub(super) packet_hops: AtomicU64,
     pub(super) flows_delivered: AtomicU64,
@@ -148,9 +148,10 @@ impl Worker {
         self.publish(standing);
     }
 
-    /// Holds the clock if the thread, or a packet that it must write to another machine, is far behind. Otherwise a
-    /// source that paces itself by the clock would send more than the thread can carry, and fewer and fewer packets
-    /// would arrive. Returns the time after the hold.
+    /// Holds virtual time if the thread's next event, or a packet that the thread must write to another machine, is
+    /// late by more than [`FAR_BEHIND`]. Otherwise a source that paces itself by the clock would send more than the
+    /// thread can carry, and fewer and fewer packets would arrive. Returns the virtual time after the hold, or `now` if
+    /// nothing is that late.
     #[inline]
     fn in_time(&self, now: Time) -> Time {
         let mut first = self.fabric.events.first().map_or(now, |(at, _)| at);

@@ -1,6 +1,6 @@
 //! Compares lockstep with the packet engine. Hosts send, answer and wake at random, at times so coarse that most events
-//! tie. Both engines put the same packets on the same links at the same times. Noisy links lose and damage the same
-//! packets.
+//! coincide with other events. Both engines put the same packets on the same links at the same times. Noisy links lose
+//! and damage the same packets.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -10,7 +10,8 @@ use raddle_topology::Topology;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// The packets on the links, the reports of hosts, and the losses, each list in order.
+/// The observations of one run: packets on links, reports of hosts, losses, peak backlogs of ports, and flow control
+/// accounts.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Trace {
     /// For each packet: the time at which its last bit left, its link, and its bytes.

@@ -164,7 +164,7 @@ fn queues_make_room_alike_in_both_engines() {
         let random = Stream::new(1, link.0.into(), "three");
         Some(Box::new(Three { whole: VecDeque::new(), headers: VecDeque::new(), random }) as Box<dyn Queue>)
     };
-    // A packet arrives every 600 ns. Its mean size of about 1,000 B takes 800 ns on the link of 10 Gbps.
+    // A packet arrives every 600 ns. Packets have about 1,000 B on average, which take 800 ns on the link of 10 Gbps.
     let flow = |id: u32| {
         let size = Bytes(500 + u64::from(id) * 7 % 1_000);
         Flow::new(FlowId(id), NodeId(0), NodeId(1), size, Time::from_ps(u64::from(id) * 600_000))

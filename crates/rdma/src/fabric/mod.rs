@@ -2,7 +2,7 @@
 //!
 //! A [`Domain`] is an endpoint of one provider. It registers memory that peers may write to, and writes words of its
 //! own memory to memory of its peers. Peers receive the endpoint's address and the memory's key as bytes over another
-//! connection, such as TCP. They check the bytes when they decode them.
+//! connection, such as TCP, and check these bytes.
 //!
 //! No call blocks. [`Domain::poll`] lets libfabric make progress. Both sides must call it: a process that does not
 //! poll can neither send nor receive.
@@ -90,7 +90,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A write would be empty, or begin or end outside the memory.
-    #[error("the range of words {first}..{end} exceeds the memory, which has {len} words")]
+    #[error("the range of words {first}..{end} is empty or exceeds the memory, which has {len} words")]
     OutOfRange {
         /// Index of the first word of the range.
         first: usize,

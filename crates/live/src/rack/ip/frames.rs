@@ -153,7 +153,8 @@ const LOOKS: Duration = Duration::from_us(2);
 /// The longest wait for a frame, in ns. After this time, the thread checks whether the run is over.
 const LONGEST_WAIT_NS: u64 = 1_000_000;
 
-/// The longest wait, in ns, while other threads may send packets or a port holds a host back.
+/// The longest wait, in ns, if other threads may send packets to this thread, or frames wait in the kernel for room at
+/// a port.
 const BLIND_WAIT_NS: u64 = 20_000;
 
 /// Time after an event, in ns, during which the thread does not wait. A host may answer within this time, and waking up
@@ -166,7 +167,7 @@ const SHORTEST_WAIT_NS: u64 = 10_000;
 /// Maximum number of frames that the thread reads from a host before it turns to other work.
 const TURN: u32 = 16;
 
-/// Maximum number of events of one check. The next check returns the remaining events.
+/// Maximum number of interfaces that one check finds to have new frames. The next check finds the others.
 const NEWS: usize = 64;
 
 impl Interfaces {
@@ -212,7 +213,8 @@ impl Interfaces {
         }
     }
 
-    /// Reads the next frame of a host.
+    /// Reads the next frame of a host. If the frame asks for a hardware address, writes the answer to the host's
+    /// interface.
     fn read(&mut self, place: u32) -> Frame<'_> {
         let host = &mut self.hosts[place as usize];
         let Ok(len) = host.device.read(&mut self.frame) else { return Frame::None };

@@ -93,13 +93,13 @@ pub enum NoNamespace {
 pub struct Namespace {
     name: String,
     path: PathBuf,
-    /// The cores that the namespace's programs may use, if the cores are divided.
+    /// The cores that the namespace's programs may use, if the other cores are reserved for polling threads.
     cores: Option<CpuSet>,
 }
 
 impl Namespace {
-    /// Makes the namespace of a node, and its interface. If the cores are divided, the kernel uses cores that no thread
-    /// polls to process the frames that leave the rack.
+    /// Makes the namespace of a node, and its interface. If `cores` reserves cores for polling threads, the kernel
+    /// processes the frames that leave the rack on the other cores.
     pub(super) fn new(
         node: NodeId,
         interface: &Interface,
@@ -224,7 +224,7 @@ fn steer(cores: &str) -> io::Result<()> {
     let key = format!("devices/virtual/net/{INTERFACE}/queues/rx-0/rps_cpus");
     match openat(&files, key, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
         Ok(file) => File::from(file).write_all(cores.as_bytes()),
-        // The kernel has no receive packet steering.
+        // A kernel without receive packet steering does not have this file.
         Err(Errno::NOENT) => Ok(()),
         Err(why) => Err(why.into()),
     }

@@ -152,8 +152,8 @@ impl Terms {
         Ok(())
     }
 
-    /// Returns the proof that this process knows the secret. The proof is for the process that drew the nonce `theirs`.
-    /// The proofs of the two sides differ, so that no process can return the proof that it received.
+    /// Returns the proof that this process knows the secret. The proof is for the process that generated the nonce
+    /// `theirs`. The proofs of the two sides differ, so that no process can return the proof that it received.
     fn proof(&self, side: Side, nodes: &Range<u32>, ours: &[u8; 32], theirs: &[u8; 32]) -> Hmac<Sha256> {
         let mut proof =
             Hmac::<Sha256>::new_from_slice(&self.secret).expect("HMAC must accept a key of any length");

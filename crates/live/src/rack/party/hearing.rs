@@ -83,9 +83,10 @@ impl Hearing {
         }
     }
 
-    /// Returns true if nothing more will happen: no packet is in flight, and either all `all_flows` flows are delivered
-    /// or no node has requested a wake-up. Two looks of every process must have found the same counts. The second look
-    /// of each process must begin after the first looks of all processes.
+    /// Returns true if nothing more will happen: no program uses the rack, no packet waits or is in flight, and either
+    /// all `all_flows` flows are delivered or all processes are [quiet](Count::is_quiet). Two looks of every process
+    /// must have found the same counts. The second look of each process must begin after the first looks of all
+    /// processes.
     pub(crate) fn is_at_rest(&mut self, all_flows: u64) -> bool {
         if self.last.iter().any(Option::is_none) || self.counts().any(|count| count.has_programs) {
             return false;
@@ -118,7 +119,7 @@ impl Hearing {
     }
 
     /// The process that has been silent longest at the time `now_ns` of the system's clock, and the length of its
-    /// silence in ns.
+    /// silence in ns. `None` if no process has begun a look.
     pub(crate) fn silent_for(&self, now_ns: u64) -> Option<(usize, u64)> {
         let silent = |(process, last): (usize, &Option<(u64, Count)>)| {
             last.map(|(at, _)| (process, now_ns.saturating_sub(at)))

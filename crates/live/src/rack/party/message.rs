@@ -25,7 +25,7 @@ pub(super) enum FromGuest {
     Offers(Vec<Offer>),
     /// The guest's nodes are built, and the guest waits for the start of virtual time.
     Ready,
-    /// The reports of the guest's nodes since the previous message of this kind.
+    /// The progress of the guest's nodes, and their reports since the previous message of this kind.
     Heard(Heard),
     /// The guest's results, in its last message.
     Ended(Box<Ended>),
@@ -47,8 +47,8 @@ pub(super) enum FromHost {
     Offers(Vec<Offer>),
     /// The start of virtual time, in ns of the host's clock.
     Begin(u64),
-    /// The run is over. `complete` is true if the run reached its own end. If the loss of a process ended the run,
-    /// `lost` names the process.
+    /// The run is over. `complete` is true if all work was done or the time limit passed. If the loss of a process
+    /// ended the run, `lost` names the process.
     Stop { complete: bool, lost: Option<Lost> },
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Offer {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// A process that wants to be let in.
+/// The request of a process to be let in.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Greeting {
     pub(super) version: String,
@@ -129,7 +129,7 @@ impl Heard {
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
     }
 
-    /// Converts the report's times to a clock that is `ns` ns ahead.
+    /// Converts the report's times of the system's clock to those of a clock that is `ns` ns ahead.
     pub(super) fn ahead_by(mut self, ns: i64) -> Self {
         self.began_ns = self.began_ns.saturating_add_signed(ns);
         self.words.iter_mut().for_each(|word| word.said_ns = word.said_ns.saturating_add_signed(ns));
@@ -266,7 +266,7 @@ impl Sent {
 /// A process's results at the end of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// The latest time of the process's threads.
+    /// The latest virtual time of all threads of the process.
     pub(crate) now: Time,
     pub(crate) totals: Totals,
     /// Statistics of each link, indexed by [`LinkId`].
@@ -274,11 +274,11 @@ pub(crate) struct Ended {
     /// One entry per link that has flow control.
     pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
     pub(crate) readings: Readings,
-    /// Number of packets whose bytes were copied on the way.
+    /// Number of times that a packet's bytes were copied on the way.
     pub(crate) copies: u64,
     /// Share of the machine's time that other virtual machines took, if the system reports it.
     pub(crate) steal: Option<f64>,
-    /// Retransmissions by host and flow, for flows that their host has not closed.
+    /// Number of retransmitted packets by host and flow, for flows that their host has not closed.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// Descriptions of the events for which the hosts' programs still wait.
     pub(crate) waiting: Vec<String>,

@@ -116,12 +116,12 @@ impl<T> Came<T> {
     }
 }
 
-/// A message to a running process.
+/// A message that another process has sent to this process during the run.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A guest's index, and the reports of its nodes.
     Heard(usize, Heard),
-    /// The run is over. The value is true if the run reached its own end.
+    /// The run is over. The value is true if all work was done or the time limit passed.
     Over(bool),
 }
 
@@ -464,7 +464,8 @@ impl Party {
     }
 
     /// Ends the run at this process. A guest sends its last message. The host tells all guests to stop, waits for their
-    /// last messages, and passes reports that still arrive to `hearing`. Returns the last messages of all guests.
+    /// last messages, and passes reports that still arrive to `hearing`. Returns the last messages of all guests; a
+    /// guest returns none.
     ///
     /// # Errors
     /// [`Lost`], if a process does not send its last message.
