@@ -486,7 +486,7 @@ fn topologies_and_flows_of_other_simulators_run_and_their_mistakes_are_shown() {
     );
     assert_eq!(
         error("file = \"pairs.cm\"", "file = \"pairs.cm\""),
-        "the key `format` is missing in [topology]"
+        "the name `pairs.cm` does not tell the format of the file"
     );
     assert_eq!(
         error("file = \"rack.txt\"\nformat = \"yaml\"", "file = \"pairs.cm\""),
