@@ -51,6 +51,8 @@ ClaimMeasure = TypedDict(
         "at": Any,
         # Labels of another run. The statistic of that run is subtracted.
         "beyond": Any,
+        # A statistic whose contrast is subtracted from the contrast of `stat`.
+        "beyond_stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # The sweep whose labels the contrast compares. (default: `"scheme"`)
         "by": str,
         # Labels. The number at a point is the absolute difference between the contrast at this point and the contrast at these labels.
@@ -426,7 +428,7 @@ class Record(TypedDict, total=False):
     """For each port, a histogram of the queue length when a packet joins the queue, this packet included. (default: `false`)"""
 
     series: bool
-    """Time series of the traffic and the queue of each link, and the paths of the slowest flows, for `raddle report`. If left out, there are none."""
+    """Time series for `raddle report`: the traffic and the queue of each link, the throughput of each sender and of the largest flows, and the times in which the ranks of a program compute, send and receive. Also the paths of the slowest flows. If left out, there are none."""
 
     throughput: str
     """Length of the intervals in which the bytes that hosts receive are counted, for each flow."""
@@ -1857,6 +1859,16 @@ class ComputeCases(TypedDict, total=False):
     """Label of the example."""
 
 
+class ComputeCases2(TypedDict, total=False):
+    """The file's own experiment with other values of some keys."""
+
+    label: str
+    """Label of the case."""
+
+    set: list[str]
+    """Keys with their values, as `--set` of `raddle run` takes them. (default: `[]`)"""
+
+
 class ComputeFabrics(TypedDict, total=False):
     """A torus or a mesh with a label."""
 
@@ -1966,8 +1978,10 @@ class ComputeTraces(TypedDict, total=False):
 class Compute(TypedDict, total=False):
     """A computation whose results a figure shows in place of the results of runs."""
 
-    cases: list[ComputeCases]
-    """The examples."""
+    alpha: float
+    """Share that the estimator loses in each interval. (default: `0.1`)"""
+
+    cases: list[ComputeCases] | list[ComputeCases2]
 
     dims: list[int]
 
@@ -1981,6 +1995,9 @@ class Compute(TypedDict, total=False):
 
     fractions: list[float | str]
     """Shares of the nodes that take part in a permutation."""
+
+    frame: str
+    """Size of the packets that the link carries. (default: `"1518 B"`)"""
 
     generations: int
     """Number of generations of the genetic search. (default: `60`)"""
@@ -1998,7 +2015,7 @@ class Compute(TypedDict, total=False):
 
     intervals: list[str]
 
-    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "header-limits", "paths", "routes", "link-weights", "messages"]
+    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "header-limits", "load-estimate", "path-selection", "paths", "routes", "link-weights", "messages"]
     """The kind of computation."""
 
     large: str
@@ -2023,7 +2040,6 @@ class Compute(TypedDict, total=False):
     """The programs."""
 
     rate: str
-    """Size of one rate in a controller's message."""
 
     routings: list[str]
     """The routings."""
@@ -2031,6 +2047,9 @@ class Compute(TypedDict, total=False):
     schemes: list[ComputeSchemes]
 
     seed: int
+
+    seeds: int
+    """Number of runs of each case. The seeds are the experiment's seed and the numbers after it. (default: `1`)"""
 
     shares: list[float | str]
     """Shares of all bytes that small flows carry; there is a result for each share."""
