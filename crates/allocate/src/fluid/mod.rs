@@ -75,8 +75,8 @@ pub trait Fluid {
     /// Sets a link's capacity, in bit/s. The capacity may not exceed the largest capacity of any link at the start.
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
-    /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported
-    /// rates. Returns the time at which the rates may change next if no flow arrives or leaves before that
-    /// time; `None` if the rates stay the same until a flow arrives or leaves.
+    /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported rates. Returns
+    /// the time at which the rates may change next if no flow arrives or leaves and no capacity changes before that
+    /// time; `None` if the rates stay the same until then.
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time>;
 }

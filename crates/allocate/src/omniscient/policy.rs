@@ -59,7 +59,7 @@ impl Omniscient {
         }
     }
 
-    /// Returns the link with the lowest capacity among the links that all flows use.
+    /// Returns the link with the lowest capacity among the links that all flows use; `None` if there is no such link.
     fn bottleneck(&self) -> Option<u32> {
         let any = self.flows.iter().find(|flow| flow.live)?;
         let common = any.row.iter().map(|&(link, _)| link);

@@ -123,8 +123,8 @@ impl Reservation {
     }
 
     /// Updates the requests of flows on marked links, and of flows that can no longer meet their deadlines at their
-    /// current rates. A refresh also updates the requests of all flows that do not send at the requested rate. A flow
-    /// gives up if its request exceeds the rate at which it can send.
+    /// current rates. If `refresh_at` has come, also updates the requests of all flows with deadlines that do not send
+    /// at the requested rate. A flow gives up if its request exceeds the rate at which it can send.
     fn ask(&mut self, now: Time, changes: &mut Changes) {
         let mut gone = changes.given_up.len();
         while let Some(&(at, slot)) = self.late.first()

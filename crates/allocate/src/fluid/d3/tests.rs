@@ -125,8 +125,8 @@ fn a_flow_that_would_need_more_than_there_is_gives_up() {
     assert_eq!(ends(&[1.0], &[Job::new(3.0, &[0]).due(2.0)]), [None]);
 }
 
-/// Returns a flow of 30 bits on the given links. If it is `urgent`, its deadline is at 10 s, so it asks for 3
-/// bit/s.
+/// Returns a flow of 30 bits on the given links. If `urgent` is true, the flow's deadline is at 10 s, so at time 0 the
+/// flow asks for 3 bit/s.
 fn flow(order: u64, urgent: bool, row: &[(u32, f32)]) -> FluidFlow<'_> {
     FluidFlow {
         order,
@@ -168,9 +168,9 @@ fn links_that_slow_down_and_recover_are_reserved_anew() {
 
 #[test]
 fn grants_on_one_link_change_those_on_the_next() {
-    // The first flow uses links 0 and 1, and the other flows use only link 1. The second flow gets the
-    // capacity that the first flow leaves on link 1. This capacity also depends on link 0. The third flow
-    // gets the remainder.
+    // The first flow uses links 0 and 1, and the other flows use only link 1. The second flow gets the capacity that
+    // the first flow leaves on link 1. This capacity also depends on link 0. The third flow has no deadline and gets
+    // nothing, because the other flows reserve all of link 1.
     let mut policy = Reservation::new(&[4.0, 4.0]);
     let first = policy.insert(Time::ZERO, flow(0, true, &[(0, 1.0), (1, 1.0)]));
     let second = policy.insert(Time::ZERO, flow(1, true, &[(1, 1.0)]));

@@ -45,7 +45,7 @@ use repair::Doubt;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// No link.
+/// The value in place of a link slot if there is no link.
 const NONE: u32 = u32::MAX;
 
 /// Relative difference within which two rates count as equal, because of rounding.
@@ -96,7 +96,7 @@ pub struct Criticality {
     probes: Probes,
     /// Flows whose rate may differ from the last reported rate, each listed once.
     touched: Vec<u32>,
-    /// The least free link capacity, in bit/s, that any flow inserted since the start needs before it may send.
+    /// No flow inserted so far can send on a link that has less free capacity than this, in bit/s.
     least_left_bps: f64,
     /// Buffer for the flows that [`Criticality::doubt_after`] queues, kept between calls to save
     /// allocations.
@@ -112,7 +112,7 @@ struct Link {
     line_bps: f64,
     /// Flows that send, with their traversals per packet.
     senders: Vec<(u32, f32)>,
-    /// Paused flows for which this link has no capacity left.
+    /// Paused flows that wait at this link, which has too little capacity left for them.
     waiting: BTreeMap<Key, u32>,
     probed: probing::Probed,
 }
