@@ -123,10 +123,10 @@ pub trait HeaderInfo {
     where
         Self: Sized;
 
-    /// Decodes the header at the start of `front`, which contains the first bytes of a packet. Returns the
-    /// header and its length; `None` if the header cannot be decoded without all bytes. Relays use this
-    /// method, because it does not read the rest of the packet. If a checksum [covers](Self::covers_payload)
-    /// the payload, only the destination verifies this checksum.
+    /// Decodes the header at the start of `front`, which contains the first bytes of a packet. Returns the header and
+    /// its length; `None` if the header is malformed or cannot be decoded without all bytes. Relays use this method,
+    /// because it does not read the rest of the packet. If a checksum [covers](Self::covers_payload) the payload, only
+    /// the destination verifies this checksum.
     #[must_use]
     fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
     where

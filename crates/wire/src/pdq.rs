@@ -45,9 +45,9 @@ pub struct Scheduling {
 }
 
 impl Scheduling {
-    /// No port pauses the flow.
+    /// The value of `pauseby` if no port pauses the flow.
     pub const NOBODY: u32 = u32::MAX;
-    /// The flow has no deadline.
+    /// The value of `deadline` if the flow has none.
     pub const NEVER: u32 = u32::MAX;
     /// The unit of `expected`, in nanoseconds.
     pub const TICK_NS: u64 = 10;

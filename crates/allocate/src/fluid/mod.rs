@@ -77,6 +77,6 @@ pub trait Fluid {
 
     /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported rates. Returns
     /// the time at which the rates may change next if no flow arrives or leaves and no capacity changes before that
-    /// time; `None` if the rates stay the same until then.
+    /// time; `None` if the rates stay the same until a flow arrives or leaves or a capacity changes.
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time>;
 }

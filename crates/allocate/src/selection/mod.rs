@@ -172,7 +172,7 @@ impl Best {
         Self { found: Found { assignment: start.to_vec(), utility, evaluations: 0 }, before }
     }
 
-    /// Keeps an assignment if its utility is higher.
+    /// Keeps an assignment if its utility exceeds the utility of the best assignment found so far.
     fn offer(&mut self, assignment: &[u8], utility: f64) {
         if utility > self.found.utility {
             self.found.assignment.copy_from_slice(assignment);

@@ -37,7 +37,7 @@ impl LinkState {
     }
 }
 
-/// A list of link states, which copies of the packet share.
+/// A packet with a list of link states. Copies of the packet share the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkStates {
     /// The link states, from 1 to [`MOST`](Self::MOST).

@@ -27,8 +27,8 @@ pub(super) struct Link {
     /// The number of grants, counted from the start of `grants`, that the current call of `settle` has passed, and
     /// their sum in units of `unit_bps`.
     passed: (usize, u64),
-    /// True if the current call of `settle` has already added the flows of all later grants, which are not in `passed`,
-    /// to `Reservation::doubts`.
+    /// True if the current call of `settle` has already added the flows of all grants after the `passed` ones to
+    /// `Reservation::doubts`.
     pub(super) doubted: bool,
     /// True if the link is listed in `Reservation::visited`.
     visited: bool,
