@@ -14,8 +14,8 @@
 //!   digest answers with all link states that it knows, at most once per period. Nodes that were separated thus catch
 //!   up, and lost link states are sent again. There are few link states: a link that has never changed has none.
 //!
-//! Within ten periods without a change or a loss, all nodes of a component know the state of each link with an end in
-//! the component. They learn nothing new about other links.
+//! Within ten periods without a change or a loss, all nodes of a component (nodes that working links connect) know the
+//! state of each link with an end in the component. They learn nothing new about other links.
 //!
 //! A period in which the node itself fell behind by more than half a period is not counted as a miss of any neighbour:
 //! the runtime may not have read some hellos yet. A node that stays behind counts periods again. Link states of links
