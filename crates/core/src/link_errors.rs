@@ -62,7 +62,7 @@ pub struct LinkNoise {
 
 impl LinkNoise {
     /// Draws the fate of the next packet, which arrives now. If the packet is damaged, the next call must be
-    /// [`damaged`](Self::damaged).
+    /// [`damaged`](Self::damaged) or [`flip`](Self::flip).
     pub fn fate(&mut self, now: Time) -> Fate {
         if now >= self.until {
             return Fate::Whole;
