@@ -1,4 +1,5 @@
-//! The reference algorithm: progressive filling that examines every link in every round. The oracle of the tests.
+//! The reference algorithm: progressive filling that examines every link in every round. Tests compare the other
+//! algorithms with this algorithm.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 

@@ -12,8 +12,8 @@ use std::collections::BinaryHeap;
 /// rounding error.
 const EXHAUSTED: f64 = 1e-9;
 
-/// Links that fill up within this factor of the lowest level enter the heap together. Most links never enter
-/// the heap.
+/// Links and demands whose levels are within this factor of the lowest level enter the heap together. Most links never
+/// enter the heap.
 const STEP: f64 = 4.0;
 
 /// Marks the end of a list of entries.
@@ -41,11 +41,11 @@ pub struct WaterFill {
 #[derive(Debug, Clone, Copy)]
 struct Link {
     slot: u32,
-    /// Index of the latest entry of the current class on the link; [`NONE`] if there is none.
+    /// Index in `entries` of the latest entry of the current class on the link; [`NONE`] if there is none.
     last: u32,
     /// Total weight of the flows of the class that still rise.
     rising: f64,
-    /// Capacity that the frozen flows leave.
+    /// Capacity that the flows frozen so far leave, in bit/s.
     left: f64,
 }
 

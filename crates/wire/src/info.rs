@@ -50,14 +50,14 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Marks the packet with congestion experienced (RFC 3168 §5) if its transport supports marks. Returns
-    /// true if the packet is marked. If a queue cannot mark a packet, it can only drop the packet.
+    /// If the packet's transport supports marks, marks the packet with congestion experienced (RFC 3168 §5) and returns
+    /// true. Otherwise returns false: a queue can then only drop the packet.
     fn mark_congestion(&mut self) -> bool {
         false
     }
 
-    /// Removes the payload and records the removal in the header. Returns true if the protocol supports
-    /// trimmed packets. If a queue cannot trim a packet, it can only drop the packet.
+    /// If the protocol supports trimmed packets, removes the payload, records the removal in the header, and returns
+    /// true. Otherwise returns false: a queue can then only drop the packet.
     fn trim(&mut self) -> bool {
         false
     }
@@ -291,14 +291,16 @@ impl FiveTuple {
 pub enum Framing {
     /// The packet follows an Ethernet header with the addresses of its nodes and an EtherType.
     Packet {
-        /// Number of bytes at the packet's start that are a tag. On Ethernet, the tag precedes the EtherType.
+        /// Number of bytes of the tag at the packet's start, 0 without a tag. On Ethernet, the tag precedes the
+        /// EtherType.
         tag: usize,
         /// The EtherType.
         ethertype: u16,
     },
     /// The packet is a whole frame, with addresses and EtherType.
     Frame {
-        /// Number of bytes at the packet's start that are a tag. On Ethernet, the tag follows the addresses.
+        /// Number of bytes of the tag at the packet's start, 0 without a tag. On Ethernet, the tag follows the
+        /// addresses.
         tag: usize,
         /// Length in bytes of the frame check sequence at the frame's end. Captures omit the frame check sequence.
         fcs: usize,

@@ -46,7 +46,7 @@ pub struct Segment {
     pub hop: u8,
     /// The packet's purpose.
     pub kind: Kind,
-    /// True if the packet acknowledges a packet of this kind.
+    /// True if the packet acknowledges a packet of the kind in the field `kind`.
     pub ack: bool,
     /// True if the packet asks the routers for a rate. Routers forward all other packets without a grant.
     pub asks: bool,

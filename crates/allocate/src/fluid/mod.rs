@@ -13,8 +13,8 @@ pub(crate) mod run;
 
 use raddle_core::{Duration, Time};
 
-/// A flow gives up if it would be late by more than this number of seconds. Smaller values are rounding
-/// errors of times in picoseconds.
+/// A flow gives up if it would be late by more than this number of seconds. Smaller delays are rounding errors of times
+/// in picoseconds.
 pub(crate) const GRACE_S: f64 = 1e-9;
 
 /// A flow as the engine inserts it into a policy.

@@ -17,10 +17,10 @@ pub struct Task {
     pub due: f64,
 }
 
-/// Selects a largest possible set of tasks that all meet their deadlines (Moore and Hodgson), and returns
-/// for each task whether it is in the set. All tasks are available at time 0. Tasks that cannot be on time
-/// are discarded, and the accepted tasks are served in order of deadlines. Among equal tasks, the task with
-/// the lower index is kept.
+/// Selects a largest possible set of tasks that all meet their deadlines (Moore and Hodgson), and returns for each task
+/// whether it is in the set. All tasks are available at time 0. Tasks are accepted in order of deadlines. If a task
+/// would then be late, the longest accepted task is discarded; of equally long tasks, the task with the highest index.
+/// The accepted tasks are served in order of deadlines.
 #[must_use]
 pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();

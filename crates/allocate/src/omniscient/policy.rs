@@ -68,8 +68,8 @@ impl Omniscient {
         common.min_by(|&a, &b| capacity(a).total_cmp(&capacity(b)))
     }
 
-    /// Moves flows that will not meet their deadlines to the end of the order, after all other flows of their
-    /// class.
+    /// Selects the flows that will meet their deadlines. Within each class, all other flows are served after these
+    /// flows.
     fn choose(&mut self, now: Time) {
         const S_PER_PS: f64 = 1e-12;
         let bottleneck = self.bottleneck();

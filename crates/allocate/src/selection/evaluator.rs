@@ -10,8 +10,8 @@ use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
 use crate::NOTHING;
 
-/// The load of a class's flows on each link while all these flows rise: the sum of weight times expected traversals, in
-/// parts for sparse and for dense rows.
+/// The load of a class's flows on each link while all these flows rise: the sum of weight times expected traversals.
+/// Flows with sparse rows and flows with dense rows are summed separately.
 #[derive(Debug, Clone)]
 struct Load {
     sparse: Vec<f64>,

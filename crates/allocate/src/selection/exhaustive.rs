@@ -1,4 +1,4 @@
-//! Tries all assignments. For few flows, this search is the oracle of the other searches.
+//! Tries all assignments. For few flows, the tests compare other searches with this search.
 
 use super::{Best, Found, Objective, Problem, Search};
 use raddle_core::Stream;

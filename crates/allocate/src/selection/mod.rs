@@ -52,7 +52,8 @@ pub enum Utility {
 /// improvement).
 pub const SIGNIFICANT: f64 = 0.01;
 
-/// True if the utility `found` exceeds the utility `present` by enough to justify a change of routing.
+/// True if the utility `found` justifies a change of routing: it exceeds the utility `present`, and at least by the
+/// share [`SIGNIFICANT`].
 #[must_use]
 pub fn is_significant(present: f64, found: f64) -> bool {
     found > present && found >= present * (1.0 + SIGNIFICANT)

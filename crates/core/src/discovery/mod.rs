@@ -354,7 +354,7 @@ impl Discovery {
 
 /// A packet of topology discovery, which has no payload.
 fn packet(header: Header) -> Packet {
-    Packet::new(u32::try_from(header.wire_len()).expect("a header's size"), header)
+    Packet::new(u32::try_from(header.wire_len()).expect("a header's size in bytes must fit 32 bits"), header)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ impl LinkState {
 /// A packet with a list of link states. Copies of the packet share the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkStates {
-    /// The link states, from 1 to [`MOST`](Self::MOST).
+    /// The link states. Their number is 1 to [`MOST`](Self::MOST).
     pub states: Arc<[LinkState]>,
 }
 

@@ -160,8 +160,8 @@ impl Reservation {
         }
     }
 
-    /// Adds to `doubts` the flows of all grants of a link that are not yet in `Link::passed`: these grants may be
-    /// wrong. Has no effect if the current call of `settle` has already done this for the link.
+    /// Adds to `doubts` the flows of all grants of a link after the `Link::passed` ones: these grants may be wrong. Has
+    /// no effect if the current call of `settle` has already done this for the link.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

@@ -1,5 +1,5 @@
-//! The rates to which D3's routers converge: reservations in order of arrival, and fair shares of the rest (Wilson,
-//! Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
+//! The rates to which D3's routers converge: reservations in order of arrival, and fair shares of the unreserved
+//! capacity (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
 //!
 //! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival, each flow
 //! gets a grant: its request, or less if its links have less capacity left ([grants]). In addition, all flows, with
@@ -35,7 +35,7 @@ pub const REFRESH: Duration = Duration::from_ms(1);
 /// Relative difference within which two rates count as equal.
 const SAME: f64 = 1e-9;
 
-/// Reservations in order of arrival, and max-min fair shares of the rest.
+/// Reservations in order of arrival, and max-min fair shares of the unreserved capacity.
 #[derive(Debug, Clone)]
 pub struct Reservation {
     /// Max-min shares of the capacity that reservations leave. Its slots are the flows' slots.

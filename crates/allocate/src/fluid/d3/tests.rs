@@ -1,12 +1,12 @@
-//! Tests worked examples, and compares the rates with both passes of D3 (grants, then shares of the rest)
-//! computed from scratch.
+//! Tests worked examples, and compares the rates with both passes of D3 (grants, then shares of the unreserved
+//! capacity) computed from scratch.
 
 use super::*;
 use crate::fluid::run::{Job, run, time};
 use crate::{Allocate, Flows, Reference};
 use proptest::prelude::*;
 
-/// Computes both passes (grants, then shares of the rest) by their definition from the flows' requests.
+/// Computes both passes (grants, then shares of the unreserved capacity) by their definition from the flows' requests.
 /// Returns each flow's slot and its correct rate in bit/s.
 fn from_scratch(policy: &Reservation, rows: &[(usize, Vec<(u32, f32)>)]) -> Vec<(usize, f64)> {
     let mut left: Vec<f64> = policy.links.iter().map(|link| policy.bps(link.capacity)).collect();
@@ -69,12 +69,12 @@ fn ends(links: &[f64], jobs: &[Job]) -> Vec<Option<f64>> {
             let is_beside = flow.row.iter().any(|(link, _)| disturbed.contains(link));
             assert!(
                 needed || !is_beside,
-                "{slot} at {now} has a neighbour that came or went, and does not ask"
+                "slot {slot} at {now}: a flow on a common link came or went, so this flow must update its request"
             );
             if needed || flow.is_steady() {
                 asked_at[slot] = now;
             }
-            assert!(now.since(asked_at[slot]) <= REFRESH, "{slot} at {now} has not asked for long");
+            assert!(now.since(asked_at[slot]) <= REFRESH, "slot {slot} at {now}: the flow must update its request");
         }
         before.clone_from(&policy.flows);
     })

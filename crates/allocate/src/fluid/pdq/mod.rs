@@ -328,8 +328,8 @@ impl Fluid for Criticality {
     }
 
     fn remove(&mut self, now: Time, slot: usize) {
-        assert!(self.flows[slot].live, "there is a flow in the slot");
-        self.leave(now, u32::try_from(slot).expect("a slot of `insert` fits 32 bits"));
+        assert!(self.flows[slot].live, "the slot must contain a flow");
+        self.leave(now, u32::try_from(slot).expect("a slot must fit 32 bits"));
     }
 
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64) {
