@@ -45,7 +45,7 @@ impl Births {
     /// above the line rate is reduced to the line rate.
     ///
     /// # Panics
-    /// If a rate, the size or the mean burst is zero.
+    /// If a rate, the frame size or the mean burst is zero.
     #[must_use]
     pub fn new(
         process: Process,

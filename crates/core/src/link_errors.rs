@@ -24,7 +24,7 @@ pub struct LinkErrors {
 }
 
 impl LinkErrors {
-    /// The noise on a link, if it has any.
+    /// The noise on a link; `None` if the link loses and damages no packets.
     #[must_use]
     pub fn on(&self, link: LinkId) -> Option<LinkNoise> {
         let is_noisy = self.loss + self.corruption > 0.0

@@ -90,8 +90,8 @@ struct Neighbour {
 }
 
 impl Neighbour {
-    /// True if this node has recently received a packet from the neighbour; the node's hellos then report
-    /// this.
+    /// True if fewer than [`Discovery::MISSES`] successive periods have passed without a packet from the neighbour. The
+    /// node's hellos report this value.
     fn hears(self) -> bool {
         self.misses < Discovery::MISSES
     }
@@ -314,8 +314,9 @@ impl Discovery {
         self.flood(&news, Some(port));
     }
 
-    /// Handles a state of this node's own link with a higher number than this node's state, for instance a state from
-    /// before a restart of this node. This node then floods a state with an even higher number.
+    /// Handles a state of a link that starts at this node, if the state has a higher number than the state that this
+    /// node knows. The state may come from a time before a restart of this node. This node then floods a state with an
+    /// even higher number.
     fn overrule(&mut self, now: Time, told: LinkState, port: PortId) {
         let is_up = self.neighbours[port.index()].is_some_and(|neighbour| neighbour.is_up);
         let ahead = if told.is_down() == is_up { 1 } else { 2 };
