@@ -255,7 +255,7 @@ impl FiveTuple {
     /// Returns the source and destination ports of a host's TCP or UDP flow with this number. A pair of ports
     /// repeats only after 3.9 billion flows.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the ports are below 2^16 by their remainders")]
+    #[allow(clippy::cast_possible_truncation, reason = "the remainders keep both ports below 2^16")]
     pub const fn ports_of(number: u64) -> (u16, u16) {
         const FIRST_SOURCE: u64 = 1_024;
         const SOURCES: u64 = 65_536 - FIRST_SOURCE;

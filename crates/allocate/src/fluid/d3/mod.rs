@@ -75,7 +75,8 @@ struct Member {
     /// True if the flow's grant is less than its request. The flow's links then count the flow in
     /// `Link::short`.
     short: bool,
-    /// Time from which the flow can no longer meet its deadline at its current rate.
+    /// Time from which the flow can no longer meet its deadline at its current rate; [`Time::NEVER`] if there is no
+    /// such time.
     late_at: Time,
     /// True if the flow is listed in `Reservation::doubts`, or gives up.
     doubted: bool,
