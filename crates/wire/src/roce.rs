@@ -293,7 +293,8 @@ fn number(what: &str, number: u32) -> u32 {
 /// place of a link header, followed by the packet. Fields that change on the path are replaced by ones.
 pub(crate) fn icrc(packet: &[u8]) -> [u8; ICRC] {
     const VARIANT: [usize; 7] = [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + UDP + 4];
-    let (headers, rest) = packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("the packet must contain its headers");
+    let (headers, rest) =
+        packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("the packet must contain its headers");
     let mut headers = *headers;
     for at in VARIANT {
         headers[at] = 0xFF;

@@ -63,7 +63,7 @@ pub fn least_mean_completion(works: &[f64]) -> f64 {
     sum / works.len().max(1) as f64
 }
 
-/// Returns the time at which each task ends, if the task with the least remaining work of those that have arrived is
+/// Returns the time at which each task ends. Of the tasks that have arrived, the task with the least remaining work is
 /// always served. A task is (arrival, work), both in the same unit of time. The tasks may be in any order. The mean of
 /// the returned times is the smallest possible.
 #[must_use]

@@ -52,8 +52,8 @@ pub enum Utility {
 /// improvement).
 pub const SIGNIFICANT: f64 = 0.01;
 
-/// True if the utility `found` justifies a change of routing: it exceeds the utility `present`, and at least by the
-/// share [`SIGNIFICANT`].
+/// True if the utility `found` justifies a change of routing: `found` exceeds the utility `present`, and by at least
+/// the share [`SIGNIFICANT`] of `present`.
 #[must_use]
 pub fn is_significant(present: f64, found: f64) -> bool {
     found > present && found >= present * (1.0 + SIGNIFICANT)

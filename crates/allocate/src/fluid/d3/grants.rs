@@ -24,10 +24,10 @@ pub(super) struct Link {
     /// Number of flows on the link whose grant is less than their request. A flow is counted on all of its
     /// links, whichever link limits its grant.
     short: u32,
-    /// The number of grants, counted from the start of `grants`, that the current call of `settle` has passed, and
-    /// their sum in units of `unit_bps`.
+    /// Number of grants, from the start of `grants`, that are already final in the current call of `settle`, and their
+    /// sum in units of `unit_bps`.
     passed: (usize, u64),
-    /// True if the current call of `settle` has already added the flows of all grants after the `passed` ones to
+    /// True if the current call of `settle` has already added the flows of all later grants, which are not final, to
     /// `Reservation::doubts`.
     pub(super) doubted: bool,
     /// True if the link is listed in `Reservation::visited`.
@@ -160,8 +160,8 @@ impl Reservation {
         }
     }
 
-    /// Adds to `doubts` the flows of all grants of a link after the `Link::passed` ones: these grants may be wrong. Has
-    /// no effect if the current call of `settle` has already done this for the link.
+    /// Adds to `doubts` the flows of a link's grants that are not final (see `Link::passed`): these grants may be
+    /// wrong. Has no effect if the current call of `settle` has already done this for the link.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

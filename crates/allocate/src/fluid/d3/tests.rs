@@ -74,7 +74,10 @@ fn ends(links: &[f64], jobs: &[Job]) -> Vec<Option<f64>> {
             if needed || flow.is_steady() {
                 asked_at[slot] = now;
             }
-            assert!(now.since(asked_at[slot]) <= REFRESH, "slot {slot} at {now}: the flow must update its request");
+            assert!(
+                now.since(asked_at[slot]) <= REFRESH,
+                "slot {slot} at {now}: the flow must update its request"
+            );
         }
         before.clone_from(&policy.flows);
     })
