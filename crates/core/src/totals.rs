@@ -172,7 +172,7 @@ pub struct LinkStats {
     pub control_packets: u64,
     /// Bytes of the packets without application bytes, headers included.
     pub control_bytes: u64,
-    /// Packets lost at this port or link.
+    /// Packets lost at the link's port or on the link.
     pub drops: u64,
     /// Maximum number of bytes that waited at once, including the packet in service.
     pub peak_queue: u64,

@@ -36,7 +36,7 @@ pub struct Frame {
     pub flow: u32,
     /// 802.1Q's priority, 0 to 7.
     pub priority: u8,
-    /// Bytes of the flow in this frame, at least 1.
+    /// Number of bytes of the flow that the frame represents, at least 1.
     pub plen: u16,
     /// Number of the path that the source chose. The number encodes the ports on the way up. Only routing schemes in
     /// which the source chooses the path use this field; otherwise it is 0.

@@ -64,9 +64,9 @@ impl Link {
         self.capacity.saturating_sub(sum)
     }
 
-    /// Sets the grant of the flow with this `order`, at most the capacity that earlier flows leave. Returns
-    /// true if later grants may have to change: either all grants together exceed the capacity, or a grant
-    /// that is less than its request could now be larger.
+    /// Sets the grant of the flow with this `order` to `grants`, or to the capacity that earlier flows leave, if that
+    /// is less. Returns true if later grants may have to change: either all grants together exceed the capacity, or a
+    /// grant that is less than its request could now be larger.
     fn set(&mut self, order: u64, grants: u64) -> bool {
         let has = grants.min(self.left(order));
         let (count, sum) = self.passed;

@@ -56,11 +56,12 @@ const SAME: f64 = 1e-12;
 pub struct Rules {
     /// The criterion that orders flows with the same deadline.
     pub measure: Measure,
-    /// True if a flow gives up as soon as it could not meet its deadline even alone (Early Termination).
+    /// True if a flow gives up as soon as it could not meet its deadline even if it were alone on its links (Early
+    /// Termination).
     pub gives_up: bool,
     /// The rate at which paused flows probe.
     pub probing: Probing,
-    /// Bits of a probe on the wire.
+    /// Size of a probe, in bits on the wire.
     pub probe_bits: f64,
     /// A flow is paused if its rate would be below this share of the rate at which it can send; above 0.
     pub least_share: f64,
@@ -110,7 +111,8 @@ struct Link {
     capacity_bps: f64,
     /// The link's capacity at the start, bit/s.
     line_bps: f64,
-    /// Flows that send, with their traversals per packet.
+    /// Flows that send over this link, each with the expected number of times that one of its packets traverses the
+    /// link.
     senders: Vec<(u32, f32)>,
     /// Paused flows that wait at this link, which has too little capacity left for them.
     waiting: BTreeMap<Key, u32>,

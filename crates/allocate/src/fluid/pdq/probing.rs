@@ -42,7 +42,7 @@ pub(super) struct Probed {
     flows: u32,
     /// Number of paused flows on the link.
     paused: u32,
-    /// Probes per second of the paused flows, if they probed every round trip.
+    /// Probes per second of all paused flows together, if each of them probed once per round trip.
     per_s: u64,
     touched: bool,
 }
