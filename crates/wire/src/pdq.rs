@@ -40,7 +40,8 @@ pub struct Scheduling {
     pub expected: u32,
     /// The sender's round-trip time in nanoseconds; 0 before its first measurement.
     pub rtt: Minifloat,
-    /// The time between two probes, in [sixteenths](Self::INTERVALS_PER_RTT) of a round-trip time.
+    /// On the way back: the time between two probes, in [sixteenths](Self::INTERVALS_PER_RTT) of a round-trip time. On
+    /// the way out: 0.
     pub interval: u16,
 }
 
