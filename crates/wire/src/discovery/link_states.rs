@@ -1,5 +1,5 @@
-//! States of links. Topology discovery floods link states, and neighbours exchange link states when the link between
-//! them comes up (specifications/live.md §4).
+//! States of links. Topology discovery floods changed link states. Neighbours exchange all their link states if the
+//! digests in their hellos differ (specifications/live.md §4).
 //!
 //! | byte | bits | field |
 //! |---|---|---|
