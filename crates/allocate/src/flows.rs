@@ -54,7 +54,8 @@ impl Flows {
         self.weights.is_empty()
     }
 
-    /// Returns the links that a flow uses, with its expected traversals per packet.
+    /// Returns the links that a flow uses. Each link comes with the expected number of times that a packet of the flow
+    /// traverses the link.
     #[must_use]
     pub fn row(&self, flow: usize) -> &[(u32, f32)] {
         &self.entries[self.span(flow)]
@@ -83,7 +84,7 @@ impl Flows {
         self.classes[flow]
     }
 
-    /// Returns a flow's demand in bit/s.
+    /// Returns a flow's demand in bit/s, or infinity.
     #[must_use]
     pub fn demand(&self, flow: usize) -> f64 {
         self.demands[flow]

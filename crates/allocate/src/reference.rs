@@ -1,4 +1,5 @@
-//! The reference algorithm: progressive filling that examines every link in every round. The oracle of the tests.
+//! The reference algorithm: progressive filling that examines every link in every round. Tests compare the other
+//! algorithms with this algorithm.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 
@@ -31,7 +32,7 @@ impl Allocate for Reference {
     }
 }
 
-/// Raises the level of all flows of a class until the demand of each flow or a full link stops the flow.
+/// Raises the level of all flows of a class until each flow is stopped by its demand or by a full link.
 fn fill(flows: &Flows, members: &[usize], capacity: &[f64], rates: &mut [f64]) {
     let mut active = members.to_vec();
     let mut level = 0.0_f64;

@@ -1,4 +1,4 @@
-//! Worked examples, and comparisons of the reference with the efficient variants. The comparison with a
+//! Worked examples, and comparisons of [`Reference`] with [`WaterFill`] and [`Incremental`]. The comparison with a
 //! linear program (specifications/r2c2.md §12, oracle O5) is in `crates/lab/tests/agreement`.
 
 use super::*;

@@ -2,7 +2,8 @@
 //! class together. A flow stops rising, or freezes, when one of its links is full or its demand is met.
 //!
 //! Links wait in a heap, ordered by the level at which they fill up, and are examined again only when they reach the
-//! top of the heap. The time is O(Z log L) for Z non-zero weights on L used links; unused links add nothing.
+//! top of the heap. The time is O(Z log L), where Z is the total number of links in the rows of all flows, and L is the
+//! number of different links among them. Unused links add nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;
@@ -12,8 +13,8 @@ use std::collections::BinaryHeap;
 /// rounding error.
 const EXHAUSTED: f64 = 1e-9;
 
-/// Links that fill up within this factor of the lowest level enter the heap together. Most links never enter
-/// the heap.
+/// Links and demands whose levels are within this factor of the lowest level enter the heap together. Most links never
+/// enter the heap.
 const STEP: f64 = 4.0;
 
 /// Marks the end of a list of entries.
@@ -37,15 +38,15 @@ pub struct WaterFill {
     frozen: Vec<bool>,
 }
 
-/// A link that some flow uses. The struct is small, because each weight causes a random access to it.
+/// A link that some flow uses. The struct is small, because each entry of a row causes a random access to it.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     slot: u32,
-    /// Index of the latest entry of the current class on the link; [`NONE`] if there is none.
+    /// Index in `entries` of the latest entry of the current class on the link; [`NONE`] if there is none.
     last: u32,
     /// Total weight of the flows of the class that still rise.
     rising: f64,
-    /// Capacity that the frozen flows leave.
+    /// Capacity that the flows frozen so far leave, in bit/s.
     left: f64,
 }
 

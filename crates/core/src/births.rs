@@ -4,10 +4,9 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 
 /// An endless iterator over the birth times of the frames of one flow or of one host, in order.
 ///
-/// A slot is the time that one frame takes at line rate, and the load is the share of slots that have a
-/// frame. Poisson births occur at any time. Births of the constant process are evenly spaced. Births of the
-/// other processes occur at the starts of slots. Except for Poisson, the first slot begins at a random
-/// phase.
+/// A slot is the time that one frame takes at line rate, and the load is the share of slots that have a frame. Poisson
+/// births occur at any time. Births of the constant process are evenly spaced. Births of the other processes occur at
+/// the starts of slots. Except for Poisson, the first slot begins at a random time, less than one slot after the start.
 ///
 /// | process | slots between a frame and the next |
 /// |---|---|
@@ -16,8 +15,8 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// | Poisson | exponential, mean 1 / load; need not be whole |
 /// | on/off | 1 within a burst; between bursts, 1 plus the slots of a silence. The mean silence gives the load. The lengths of bursts and silences are geometric |
 ///
-/// Silences of a Markov chain last at least one slot. If the load requires a shorter mean silence, some silences are
-/// omitted, and two bursts appear as one.
+/// The on/off process is a Markov chain whose silences last at least one slot. If the load requires a shorter mean
+/// silence, some silences are omitted, and two bursts appear as one.
 ///
 /// A birth takes the time of at most two random draws and a few divisions.
 #[derive(Debug, Clone)]
@@ -46,7 +45,7 @@ impl Births {
     /// above the line rate is reduced to the line rate.
     ///
     /// # Panics
-    /// If a rate, the size or the mean burst is zero.
+    /// If a rate, the frame size or the mean burst is zero.
     #[must_use]
     pub fn new(
         process: Process,

@@ -42,8 +42,7 @@ impl Default for DreRegister {
     }
 }
 
-/// A register that has decayed to this share of its value is set to zero: less than one byte of a gigabyte
-/// would remain.
+/// A register that has decayed to this share of its value is set to zero: of a gigabyte, at most one byte would remain.
 const NEGLIGIBLE: f64 = 1e-9;
 
 impl Dre {
@@ -112,13 +111,13 @@ impl Dre {
         // Number of bytes in the register at line rate: C · tau.
         let full = rate.as_bps_f64() * self.tau / 8.0;
         let held = self.bytes(register, now) * times.0 as f64 * self.levels;
-        // A cast from a float saturates. A link without a rate is fully loaded as soon as it has carried a packet.
+        // A cast from a float saturates. A link of rate 0 is fully loaded as soon as its register holds any bytes.
         ((held / (full * times.1 as f64)) as u8).min(self.most)
     }
 
-    /// The load of a queue that takes the time `drains_in` to drain, on the same scale as [`load`](Self::load). One
-    /// period or longer gives the largest value. (Expeditus's testbed uses queue loads because its timers were too slow
-    /// for the estimator alone.)
+    /// The load of a queue that takes the time `drains_in` to drain: this time as a share of the period, in 2^bits
+    /// levels, rounded down, at most [`most`](Self::most). (Expeditus's testbed uses queue loads because its timers
+    /// were too slow for the estimator alone.)
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn queue_load(&self, drains_in: Duration) -> u8 {

@@ -41,7 +41,7 @@ impl Flows {
         self.all.clone()
     }
 
-    /// An iterator over the flows that lets its caller examine the next flow before taking this flow.
+    /// An iterator over the flows whose caller can examine the next flow without taking it.
     #[must_use]
     pub fn queue(&self) -> Queued {
         let mut coming = self.iter();
@@ -149,7 +149,7 @@ impl Iterator for Coming {
 
 impl FusedIterator for Coming {}
 
-/// A pass over flows that lets its caller examine the next flow before taking this flow.
+/// A pass over flows whose caller can examine the next flow without taking it.
 #[derive(Clone)]
 pub struct Queued {
     next: Option<Flow>,
@@ -157,7 +157,7 @@ pub struct Queued {
 }
 
 impl Queued {
-    /// The next flow.
+    /// The next flow; `None` if none is left.
     #[must_use]
     pub fn peek(&self) -> Option<&Flow> {
         self.next.as_ref()
@@ -169,7 +169,7 @@ impl Queued {
         self.next.map_or(Time::NEVER, |flow| flow.start)
     }
 
-    /// Takes the next flow if it starts by `now`.
+    /// Takes the next flow if it starts at `now` or earlier.
     pub fn take_started(&mut self, now: Time) -> Option<Flow> {
         self.take_if(|flow| flow.start <= now)
     }

@@ -24,7 +24,7 @@ pub struct LinkErrors {
 }
 
 impl LinkErrors {
-    /// The noise on a link, if it has any.
+    /// The noise on a link; `None` if the link loses and damages no packets.
     #[must_use]
     pub fn on(&self, link: LinkId) -> Option<LinkNoise> {
         let is_noisy = self.loss + self.corruption > 0.0
@@ -62,7 +62,7 @@ pub struct LinkNoise {
 
 impl LinkNoise {
     /// Draws the fate of the next packet, which arrives now. If the packet is damaged, the next call must be
-    /// [`damaged`](Self::damaged).
+    /// [`damaged`](Self::damaged) or [`flip`](Self::flip).
     pub fn fate(&mut self, now: Time) -> Fate {
         if now >= self.until {
             return Fate::Whole;

@@ -94,7 +94,8 @@ impl Packet {
         Ok((Self { size, shim, header }, front + len..front + need))
     }
 
-    /// Decodes a packet of `size` bytes from its first bytes, `front`. Returns `None` if decoding needs all bytes.
+    /// Decodes a packet of `size` bytes from its first bytes, `front`. Returns `None` if these bytes do not suffice, or
+    /// if they are not a valid packet.
     #[must_use]
     #[inline]
     pub fn decode_front(front: &[u8], size: u32, decoders: &Decoders) -> Option<Self> {
@@ -215,7 +216,8 @@ mod tests {
         assert_eq!(tagged(Tag::response()), (false, PacketKind::Notice));
     }
 
-    /// For `h_sched`, PDQ charges more bytes than the fields of `h_sched` take.
+    /// PDQ's parameter `h_sched` can make the header count for more bytes than its fields take. These additional bytes
+    /// are sent as zeros.
     #[test]
     fn bytes_that_a_header_charges_beyond_its_fields_are_sent() {
         let segment = rated::Segment { src: 1, dst: 2, plen: 3, ..rated::Segment::default() };

@@ -10,7 +10,7 @@ use std::hash::Hasher;
 pub struct Stream(Pcg64);
 
 impl Stream {
-    /// The stream of `entity` (a node's or flow's number) for `purpose`, under the run's `seed`.
+    /// The stream of `entity` (the number of a node, link or flow) for `purpose`, under the run's `seed`.
     #[must_use]
     pub fn new(seed: u64, entity: u64, purpose: &str) -> Self {
         let mut key = [0; 32];
@@ -63,7 +63,7 @@ impl Stream {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A fair coin.
+    /// Tosses a fair coin: true and false are equally likely.
     pub fn coin(&mut self) -> bool {
         self.bits() >> 63 == 1
     }

@@ -1,16 +1,16 @@
-//! Text files of words and numbers. Each word has its place in the file, so that errors can point at the word. Decimal
-//! numbers are read without rounding.
+//! Text files of words and numbers. Each word has its line and column in the file, so that error messages can name
+//! them. Decimal numbers are read without rounding.
 
 use std::str::FromStr;
 
-/// A word and its place in the file.
+/// A word, and its line and column in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word<'a> {
     /// The word.
     pub text: &'a str,
     /// The word's line, counted from 1.
     pub line: usize,
-    /// The byte of the line at which the word begins, counted from 1.
+    /// The position of the word's first byte in this line, counted from 1.
     pub column: usize,
 }
 
@@ -18,9 +18,9 @@ pub struct Word<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct Misread {
-    /// Line, counted from 1.
+    /// The line of the word, counted from 1.
     pub line: usize,
-    /// Byte of the line, counted from 1.
+    /// The position of the word's first byte in this line, counted from 1.
     pub column: usize,
     /// Description of the error.
     pub problem: String,
@@ -60,7 +60,7 @@ pub fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
 /// The words of a line, which must have one word for each of `columns`.
 ///
 /// # Errors
-/// If the number of words differs.
+/// If the number of words is not `N`.
 pub fn row<'a, const N: usize>(words: &[Word<'a>], columns: [&str; N]) -> Result<[Word<'a>; N], Misread> {
     words.try_into().map_err(|_| {
         let columns = columns.join(" ");
@@ -68,7 +68,7 @@ pub fn row<'a, const N: usize>(words: &[Word<'a>], columns: [&str; N]) -> Result
     })
 }
 
-/// A decimal number such as `2.5` times `scale`, if the product is a whole number below 2^64.
+/// A decimal number such as `2.5` times `scale`, if the product is a whole number below 2^64; otherwise `None`.
 #[must_use]
 pub fn scaled(decimal: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));

@@ -4,7 +4,7 @@ use crate::{DropReason, Packet, PacketKind, Time};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// Packets and their bytes on the wire.
+/// A number of packets, and the sum of their bytes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Count {
     /// Packets.
@@ -170,9 +170,9 @@ pub struct LinkStats {
     pub data_bytes: u64,
     /// Packets without application bytes.
     pub control_packets: u64,
-    /// Bytes of the packets without application bytes.
+    /// Bytes of the packets without application bytes, headers included.
     pub control_bytes: u64,
-    /// Packets lost at this port or link.
+    /// Packets lost at the link's port or on the link.
     pub drops: u64,
     /// Maximum number of bytes that waited at once, including the packet in service.
     pub peak_queue: u64,

@@ -15,9 +15,10 @@
 //! | 52 | .. | zeros |
 //! | last 4 | 32 | frame check sequence |
 //!
-//! The fields `size of the flow in bytes`, `bytes of the flow that the frame represents` and `path` are our own. As in
-//! the paper of Crisan et al., a frame of 1,500 bytes includes its headers, so the headers count as bytes of the flow.
-//! A message of 1,500 bytes is therefore one frame of 1,500 bytes. Only frames of less than 64 bytes are padded.
+//! The fields `size of the flow in bytes`, `bytes of the flow that the frame represents` and `path chosen at the
+//! source` are our own. As in the paper of Crisan et al., a frame of 1,500 bytes includes its headers, so the headers
+//! count as bytes of the flow. A message of 1,500 bytes is therefore one frame of 1,500 bytes. Only frames of less than
+//! 64 bytes are padded.
 
 use crate::ethernet::{FCS, MIN_FRAME};
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
@@ -35,9 +36,9 @@ pub struct Frame {
     pub flow: u32,
     /// 802.1Q's priority, 0 to 7.
     pub priority: u8,
-    /// Bytes of the flow in this frame, at least 1.
+    /// Number of bytes of the flow that the frame represents, at least 1.
     pub plen: u16,
-    /// Number of the path that the source chose. Its digits select the ports on the way up. Only routing schemes in
+    /// Number of the path that the source chose. The number encodes the ports on the way up. Only routing schemes in
     /// which the source chooses the path use this field; otherwise it is 0.
     pub path: u32,
     /// Offset of the frame's first byte in the flow.

@@ -23,7 +23,7 @@ use crate::field::{first, get16, put16};
 use crate::frame::{self, VLAN};
 use crate::{Class, Ends, Error, Framing, HeaderInfo, Mac, PacketKind};
 
-/// A message from a congestion point to the source of a sampled frame (the culprit).
+/// A message from a congestion point to the source of a sampled frame. The sampled frame is called the culprit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
     /// Source of the culprit (24 bits). The notice is sent to this node.

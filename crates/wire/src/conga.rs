@@ -11,7 +11,7 @@
 
 use std::fmt;
 
-/// The uplink that a packet took, the congestion that the packet met, and the sending leaf's feedback about
+/// The uplink that a packet took, the congestion that the packet met, and the sending leaf's feedback about packets of
 /// the opposite direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overlay(u16);
@@ -78,7 +78,7 @@ impl Overlay {
         Self(self.0 & !Self::CE | u16::from(load) << 9)
     }
 
-    /// Returns the sending leaf's feedback about the opposite direction; `None` if the header has none.
+    /// Returns the sending leaf's feedback about packets of the opposite direction; `None` if the header has none.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "masks leave only the bits of each field")]
     pub fn feedback(self) -> Option<Feedback> {

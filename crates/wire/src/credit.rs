@@ -6,9 +6,9 @@
 //! | 0 | 8 | type 0x83 |
 //! | 1 | 8 | zeros |
 //! | 2 | 16 | Internet checksum of all bytes |
-//! | 4 | 32 | credits given so far by the sending end |
-//! | 8 | 32 | credits taken so far by the sending end |
-//! | 12 | 32 | flow of the latest credit given; all ones if there is none |
+//! | 4 | 32 | number of the credit: credits that the sending end had given, this credit included |
+//! | 8 | 32 | credits that the sending end has taken (received) so far |
+//! | 12 | 32 | flow of the credit; all ones if the packet only acknowledges credits |
 //! | 16 | 32 | flow of the previous credit; all ones if there is none |
 //!
 //! The two numbers of credits wrap. Each credit also names the flow of the previous credit, so that the loss of a
@@ -19,14 +19,14 @@ use crate::checksum::{fold, sum, verify};
 use crate::field::{first, get32, put16, put32};
 use crate::{Class, Ends, Error, HeaderInfo, PacketKind};
 
-/// Numbers of credits that one end of a link has given and taken, and the flows of the latest two credits given.
+/// A credit that one end of a link gives to the other end, with the number of credits that the giving end has taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Credit {
-    /// Credits that the sender has given on this link so far, modulo 2^32.
+    /// Number of this credit: the credits that the sender had given on this link, this credit included, modulo 2^32.
     pub given: u32,
-    /// Credits that the sender has taken on this link so far, modulo 2^32.
+    /// Number of credits that the sender has taken (received) on this link so far, modulo 2^32.
     pub taken: u32,
-    /// R2C2's handles of the flows of the latest two credits given, the most recent first.
+    /// R2C2's handles of the flows of this credit and of the previous credit, in this order.
     flows: [u32; Self::MOST],
 }
 
@@ -47,8 +47,8 @@ impl Credit {
     /// Marks an unused flow field.
     pub const NOBODY: u32 = u32::MAX;
 
-    /// Creates the latest of the `given` credits that the sender has given so far. `of` contains at most two handles:
-    /// of this credit's flow, then of the previous credit's flow.
+    /// Creates the credit with the number `given`. `of` contains at most two handles: of this credit's flow, then of
+    /// the previous credit's flow. Without handles, the packet only acknowledges `taken` credits.
     ///
     /// # Panics
     /// If there are more than [`MOST`](Self::MOST) flows.
@@ -69,7 +69,8 @@ impl Credit {
         self.flows = [flow, self.flows[0]];
     }
 
-    /// R2C2's handles of the flows of the latest two credits given, the most recent first.
+    /// Returns R2C2's handles of the flows of this credit and of the previous credit, in this order. The list is empty
+    /// if the packet only acknowledges credits.
     #[must_use]
     #[inline]
     pub fn flows(&self) -> &[u32] {

@@ -220,7 +220,7 @@ impl Allocation {
             "each traffic class must be 0 to 7 (got {:?})",
             self.class_of
         );
-        assert_eq!(self.total(), 100, "percents of {:?}", self.percent);
+        assert_eq!(self.total(), 100, "the percents of the classes must sum to 100 (got {:?})", self.percent);
         let mut bytes = [0; ALLOCATION_LEN];
         bytes[0] = bits;
         for (byte, [high, low]) in bytes[1..5].iter_mut().zip(self.class_of.as_chunks().0) {

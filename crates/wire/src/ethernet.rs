@@ -78,9 +78,9 @@ pub fn remove_tag(frame: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
     Ok(tag)
 }
 
-/// Builds the Exp-response to an Exp-request, still without loads. The response has the request's headers
-/// without the payload. The Ethernet and IPv4 addresses are exchanged, but the ports are not. The time to
-/// live is set to its initial value, and the ECN field is cleared.
+/// Builds the Exp-response to an Exp-request, still without loads. The response has the request's headers without the
+/// payload. The Ethernet and IPv4 addresses are exchanged, but the TCP or UDP ports are not. The time to live is set to
+/// its initial value, and the ECN field is cleared.
 ///
 /// # Errors
 /// Returns an [`Error`] if the frame is not an Exp-request, or if its packet is not IPv4 or lacks some of its

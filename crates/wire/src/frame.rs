@@ -41,9 +41,8 @@ pub(crate) fn expect_ethertype(bytes: &[u8], at: usize, expected: u16) -> Result
     }
 }
 
-/// Returns true if the frame is addressed to a host and has one of these EtherTypes, after a VLAN tag if
-/// there is one. Also returns true if the frame is cut off before its EtherType, because the EtherType is
-/// then unknown.
+/// Returns true if the frame begins like the address of a host and has one of these EtherTypes, after a VLAN tag if
+/// there is one. Also returns true if the frame is cut off before its EtherType, because the EtherType is then unknown.
 pub(crate) fn has_ethertype(frame: &[u8], ethertypes: &[u16]) -> bool {
     frame.first() == Some(&Mac::TYPE) && ethertype(frame).map_or(true, |found| ethertypes.contains(&found))
 }

@@ -50,14 +50,14 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Marks the packet with congestion experienced (RFC 3168 §5) if its transport supports marks. Returns
-    /// true if the packet is marked. If a queue cannot mark a packet, it can only drop the packet.
+    /// If the packet's transport supports marks, marks the packet with congestion experienced (RFC 3168 §5) and returns
+    /// true. Otherwise returns false: a queue can then only drop the packet.
     fn mark_congestion(&mut self) -> bool {
         false
     }
 
-    /// Removes the payload and records the removal in the header. Returns true if the protocol supports
-    /// trimmed packets. If a queue cannot trim a packet, it can only drop the packet.
+    /// If the protocol supports trimmed packets, removes the payload, records the removal in the header, and returns
+    /// true. Otherwise returns false: a queue can then only drop the packet.
     fn trim(&mut self) -> bool {
         false
     }
@@ -123,10 +123,10 @@ pub trait HeaderInfo {
     where
         Self: Sized;
 
-    /// Decodes the header at the start of `front`, which contains the first bytes of a packet. Returns the
-    /// header and its length; `None` if the header cannot be decoded without all bytes. Relays use this
-    /// method, because it does not read the rest of the packet. If a checksum [covers](Self::covers_payload)
-    /// the payload, only the destination verifies this checksum.
+    /// Decodes the header at the start of `front`, which contains the first bytes of a packet. Returns the header and
+    /// its length; `None` if the header is malformed or cannot be decoded without all bytes. Relays use this method,
+    /// because it does not read the rest of the packet. If a checksum [covers](Self::covers_payload) the payload, only
+    /// the destination verifies this checksum.
     #[must_use]
     fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
     where
@@ -255,7 +255,7 @@ impl FiveTuple {
     /// Returns the source and destination ports of a host's TCP or UDP flow with this number. A pair of ports
     /// repeats only after 3.9 billion flows.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the ports are below 2^16 by their remainders")]
+    #[allow(clippy::cast_possible_truncation, reason = "the remainders keep both ports below 2^16")]
     pub const fn ports_of(number: u64) -> (u16, u16) {
         const FIRST_SOURCE: u64 = 1_024;
         const SOURCES: u64 = 65_536 - FIRST_SOURCE;
@@ -291,14 +291,16 @@ impl FiveTuple {
 pub enum Framing {
     /// The packet follows an Ethernet header with the addresses of its nodes and an EtherType.
     Packet {
-        /// Number of bytes at the packet's start that are a tag. On Ethernet, the tag precedes the EtherType.
+        /// Number of bytes of the tag at the packet's start, 0 without a tag. On Ethernet, the tag precedes the
+        /// EtherType.
         tag: usize,
         /// The EtherType.
         ethertype: u16,
     },
     /// The packet is a whole frame, with addresses and EtherType.
     Frame {
-        /// Number of bytes at the packet's start that are a tag. On Ethernet, the tag follows the addresses.
+        /// Number of bytes of the tag at the packet's start, 0 without a tag. On Ethernet, the tag follows the
+        /// addresses.
         tag: usize,
         /// Length in bytes of the frame check sequence at the frame's end. Captures omit the frame check sequence.
         fcs: usize,

@@ -40,14 +40,15 @@ pub struct Scheduling {
     pub expected: u32,
     /// The sender's round-trip time in nanoseconds; 0 before its first measurement.
     pub rtt: Minifloat,
-    /// The time between two probes, in [sixteenths](Self::INTERVALS_PER_RTT) of a round-trip time.
+    /// On the way back: the time between two probes, in [sixteenths](Self::INTERVALS_PER_RTT) of a round-trip time. On
+    /// the way out: 0.
     pub interval: u16,
 }
 
 impl Scheduling {
-    /// No port pauses the flow.
+    /// The value of `pauseby` if no port pauses the flow.
     pub const NOBODY: u32 = u32::MAX;
-    /// The flow has no deadline.
+    /// The value of `deadline` if the flow has none.
     pub const NEVER: u32 = u32::MAX;
     /// The unit of `expected`, in nanoseconds.
     pub const TICK_NS: u64 = 10;

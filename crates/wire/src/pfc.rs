@@ -55,7 +55,8 @@ impl Pause {
         bytes
     }
 
-    /// Decodes the frame at the start of `bytes`. Times without a bit in the class-enable vector are read as 0.
+    /// Decodes the frame at the start of `bytes`. The pause times of priorities without a bit in `enabled` are read as
+    /// 0.
     ///
     /// # Errors
     /// [`Error`] if the bytes are not such a frame, or if the frame is incomplete.

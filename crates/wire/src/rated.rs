@@ -46,7 +46,7 @@ pub struct Segment {
     pub hop: u8,
     /// The packet's purpose.
     pub kind: Kind,
-    /// True if the packet acknowledges a packet of this kind.
+    /// True if the packet acknowledges a packet of the kind in the field `kind`.
     pub ack: bool,
     /// True if the packet asks the routers for a rate. Routers forward all other packets without a grant.
     pub asks: bool,
@@ -62,7 +62,7 @@ pub enum Kind {
     Data,
     /// Asks for a rate and carries no payload.
     Probe,
-    /// Ends a flow.
+    /// Ends a flow, or one of its subflows.
     Term,
 }
 
@@ -123,7 +123,7 @@ impl Segment {
         FlowKey((self.source() as u64) << 32 | self.flow as u64)
     }
 
-    /// Returns the acknowledgement of this packet, from the current node back to the sender.
+    /// Returns the acknowledgement of this packet, from the packet's receiver back to its sender.
     #[must_use]
     pub const fn acknowledgement(&self) -> Self {
         Self { src: self.dst, dst: self.src, plen: 0, ack: true, ..*self }

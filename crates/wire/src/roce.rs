@@ -6,7 +6,7 @@
 //! | 0 | 160 | IPv4 | the priority is the class selector (RFC 2474 §4.2.2); standard ECN |
 //! | 20 | 64 | UDP to port 4791 | source port for load balancers; no checksum, as the annex advises |
 //! | 28 | 8 | opcode | RDMA WRITE Only 0x0A, acknowledgement 0x11, or congestion notification 0x81 |
-//! | 29 | 8 | solicited event, migration, pad count, version | padding bytes after the payload, in two bits; else 0 |
+//! | 29 | 8 | solicited event, migration, pad count, version | number of padding bytes after the payload, in two bits; else 0 |
 //! | 30 | 16 | partition key | 0xFFFF, the default |
 //! | 32 | 8 | FECN, BECN, reserved | BECN in a congestion notification, else 0 |
 //! | 33 | 24 | destination queue pair | the flow's number at its source, in both directions |
@@ -82,10 +82,11 @@ pub enum Kind {
 }
 
 const UDP: usize = 8;
+/// Length in bytes of BTH, the base transport header: opcode to packet sequence number.
 const BTH: usize = 12;
-/// Length in bytes of RETH, and of the reserved bytes in its place in notifications.
+/// Length in bytes of RETH, the RDMA extended transport header, and of the reserved bytes in its place in notifications.
 const EXTENDED: usize = 16;
-/// Length in bytes of AETH.
+/// Length in bytes of AETH, the ACK extended transport header.
 const AETH: usize = 4;
 const ICRC: usize = 4;
 const WRITE_ONLY: u8 = 0x0A;
@@ -292,7 +293,8 @@ fn number(what: &str, number: u32) -> u32 {
 /// place of a link header, followed by the packet. Fields that change on the path are replaced by ones.
 pub(crate) fn icrc(packet: &[u8]) -> [u8; ICRC] {
     const VARIANT: [usize; 7] = [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + UDP + 4];
-    let (headers, rest) = packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("headers are there");
+    let (headers, rest) =
+        packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("the packet must contain its headers");
     let mut headers = *headers;
     for at in VARIANT {
         headers[at] = 0xFF;

@@ -13,8 +13,8 @@ pub(crate) mod run;
 
 use raddle_core::{Duration, Time};
 
-/// A flow gives up if it would be late by more than this number of seconds. Smaller values are rounding
-/// errors of times in picoseconds.
+/// A flow gives up if it would be late by more than this number of seconds. Smaller delays are rounding errors of times
+/// in picoseconds.
 pub(crate) const GRACE_S: f64 = 1e-9;
 
 /// A flow as the engine inserts it into a policy.
@@ -75,8 +75,8 @@ pub trait Fluid {
     /// Sets a link's capacity, in bit/s. The capacity may not exceed the largest capacity of any link at the start.
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
-    /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported
-    /// rates. Returns the time at which the rates may change next if no flow arrives or leaves before that
-    /// time; `None` if the rates stay the same until a flow arrives or leaves.
+    /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported rates. Returns
+    /// the time at which the rates may change next if no flow arrives or leaves and no capacity changes before that
+    /// time; `None` if the rates stay the same until a flow arrives or leaves or a capacity changes.
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time>;
 }

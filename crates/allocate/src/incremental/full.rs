@@ -1,5 +1,5 @@
-//! The level at which a link fills up, given the stops of its flows at other links. A flow's [`Stop`] is the
-//! limit that ends the rise of its rate: a full link, or the flow's demand.
+//! The level (rate divided by weight) at which a link fills up, given the stops of its flows at other links. A flow's
+//! [`Stop`] is the limit that ends the rise of its rate: a full link, or the flow's demand.
 
 use super::stop::Stop;
 use super::{Incremental, Use};
@@ -64,7 +64,8 @@ pub(super) fn product(level: u64, weight: u64) -> u128 {
     u128::from(level) * u128::from(weight)
 }
 
-/// Returns the stop at which flows of total weight `rising` use up the remaining capacity of a link.
+/// Returns the stop at which flows of total weight `rising` use up the remaining capacity of a link; [`Stop::never`] if
+/// no flow rises.
 pub(super) fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
     if rising == 0 {
         return Stop::never(class);

@@ -58,7 +58,7 @@ const NOTHING_BITS: u32 = 30;
 /// was found by trial; 2 and 8 are nearly as good.
 const LONG: usize = 4;
 
-/// Initial capacity of a link's list of uses.
+/// Number of uses for which a link's list has memory from the start.
 const FEW_USES: usize = 4;
 
 /// Flows that arrive and leave, and their weighted max-min rates.
@@ -100,8 +100,9 @@ pub struct Incremental {
 struct Link {
     /// The link's capacity, in rate units times weight units.
     capacity: u128,
-    /// Remaining capacity, less the [`NOTHING_BITS`] share and the rounding of a level. If this is not negative and no
-    /// flow stops here, the link cannot be full.
+    /// The capacity that all flows leave, minus `nothing()` and `weight`. (The value of `weight` is also the additional
+    /// capacity that all flows use if their level rises by one unit.) If `room` is not negative and no flow stops at
+    /// the link, the link cannot be full.
     room: i128,
     /// Total weight of all flows on the link.
     weight: u64,
@@ -185,8 +186,8 @@ impl Incremental {
         }
     }
 
-    /// Returns the unit of rates, in bit/s. A rate is a multiple of this unit, except for the effect of
-    /// weights and demands. The largest initial capacity has 52 bits in this unit.
+    /// Returns the unit of rates, in bit/s. A rate divided by the flow's weight is a multiple of this unit, unless the
+    /// flow's demand limits the rate. The largest initial capacity has 52 bits in this unit.
     pub(crate) fn unit_bps(&self) -> f64 {
         self.unit_bps
     }
@@ -199,7 +200,7 @@ impl Incremental {
     /// divided by its weight must stay below 2^12 times the largest capacity.
     ///
     /// # Panics
-    /// If there are 2^32 flows or more, or a link has no slot.
+    /// If there are 2^32 flows or more, or `row` names a link that does not exist.
     pub fn insert(
         &mut self,
         weight: f64,
@@ -345,8 +346,8 @@ impl Incremental {
         self.looked_at > self.entries / LONG
     }
 
-    /// Corrects the stops of a class's flows at a link. If an earlier stop may need correction first, the
-    /// function only queues the link again.
+    /// Corrects the stops of a class's flows at a link. If the first stop to be corrected is later than `doubt`, the
+    /// function only queues the link again for that stop, because earlier stops at other links must be corrected first.
     fn look_at(&mut self, slot: u32, doubt: Stop) {
         let class = doubt.class();
         let full = self.fills_at(slot, class);

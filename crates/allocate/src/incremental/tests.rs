@@ -20,8 +20,7 @@ fn flow() -> impl Strategy<Value = Spec> {
     let class = prop_oneof![3 => Just(0_u8), 1 => 0..4_u8];
     (weight, class, prop_oneof![Just(f64::INFINITY), 0.0..2e9_f64], row).prop_map(
         |(weight, class, demand, row)| {
-            // The reference and the efficient algorithm cannot compute a rate for a flow without links and
-            // without a demand.
+            // `Reference` and `WaterFill` cannot compute a rate for a flow without links and without a demand.
             let demand = if row.is_empty() { demand.min(1e9) } else { demand };
             (weight, class, demand, row.into_iter().collect())
         },

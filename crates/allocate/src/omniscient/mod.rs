@@ -17,10 +17,10 @@ pub struct Task {
     pub due: f64,
 }
 
-/// Selects a largest possible set of tasks that all meet their deadlines (Moore and Hodgson), and returns
-/// for each task whether it is in the set. All tasks are available at time 0. Tasks that cannot be on time
-/// are discarded, and the accepted tasks are served in order of deadlines. Among equal tasks, the task with
-/// the lower index is kept.
+/// Selects a largest possible set of tasks that all meet their deadlines (Moore and Hodgson), and returns for each task
+/// whether it is in the set. All tasks are available at time 0. Tasks are accepted in order of deadlines. If a task
+/// would then be late, the longest accepted task is discarded; of equally long tasks, the task with the highest index.
+/// The accepted tasks are served in order of deadlines.
 #[must_use]
 pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
@@ -46,8 +46,8 @@ pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     on_time
 }
 
-/// Returns the smallest possible mean completion time of tasks that are all available at time 0: tasks are
-/// served in order of work. Returns 0 if there are no tasks.
+/// Returns the smallest possible mean completion time, in the unit of `works`, of tasks that are all available at time
+/// 0: the task with the least work is served first. Returns 0 if there are no tasks.
 #[must_use]
 pub fn least_mean_completion(works: &[f64]) -> f64 {
     let mut works = works.to_vec();
@@ -63,8 +63,9 @@ pub fn least_mean_completion(works: &[f64]) -> f64 {
     sum / works.len().max(1) as f64
 }
 
-/// Returns the completion times of tasks if the task with the least remaining work is always served. A task is
-/// (arrival, work). The tasks need no order. The mean of these times is the smallest possible.
+/// Returns the time at which each task ends. Of the tasks that have arrived, the task with the least remaining work is
+/// always served. A task is (arrival, work), both in the same unit of time. The tasks may be in any order. The mean of
+/// the returned times is the smallest possible.
 #[must_use]
 pub fn shortest_remaining_first(tasks: &[(f64, f64)]) -> Vec<f64> {
     let mut arrivals: Vec<usize> = (0..tasks.len()).collect();

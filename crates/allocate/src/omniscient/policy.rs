@@ -59,7 +59,7 @@ impl Omniscient {
         }
     }
 
-    /// Returns the link with the lowest capacity among the links that all flows use.
+    /// Returns the link with the lowest capacity among the links that all flows use; `None` if there is no such link.
     fn bottleneck(&self) -> Option<u32> {
         let any = self.flows.iter().find(|flow| flow.live)?;
         let common = any.row.iter().map(|&(link, _)| link);
@@ -68,8 +68,8 @@ impl Omniscient {
         common.min_by(|&a, &b| capacity(a).total_cmp(&capacity(b)))
     }
 
-    /// Moves flows that will not meet their deadlines to the end of the order, after all other flows of their
-    /// class.
+    /// Selects the flows that will meet their deadlines. Within each class, all other flows are served after these
+    /// flows.
     fn choose(&mut self, now: Time) {
         const S_PER_PS: f64 = 1e-12;
         let bottleneck = self.bottleneck();

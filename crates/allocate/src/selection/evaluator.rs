@@ -10,8 +10,8 @@ use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
 use crate::NOTHING;
 
-/// The load of a class's flows on each link while all these flows rise: the sum of weight times expected traversals, in
-/// parts for sparse and for dense rows.
+/// The load of a class's flows on each link while all these flows rise: the sum of weight times expected traversals.
+/// Flows with sparse rows and flows with dense rows are summed separately.
 #[derive(Debug, Clone)]
 struct Load {
     sparse: Vec<f64>,
@@ -173,7 +173,8 @@ struct Fill<'a> {
     dense_flows: Vec<u32>,
     /// The sum of a group of dense rows, each multiplied by the flow's weight.
     group: Vec<f64>,
-    /// Demand divided by weight of the class's flows, in descending order.
+    /// For each flow of the class with a finite demand: the demand divided by the flow's weight, and the flow. In
+    /// descending order.
     demands: Vec<(f64, u32)>,
     levels: Levels,
 }
@@ -343,7 +344,8 @@ impl<'a> Fill<'a> {
         stopping.len()
     }
 
-    /// Stops a group of flows at `level`. `group` contains the sum of their rows, each multiplied by the flow's weight.
+    /// Updates the links for a group of flows that stop at `level`. `self.group` contains the sum of their rows, each
+    /// multiplied by the flow's weight.
     fn take_group(&mut self, level: f64) {
         let links = self.left.iter_mut().zip(&mut self.rising).zip(&mut self.dense).zip(&self.group);
         for (((left, rising), dense), group) in links {

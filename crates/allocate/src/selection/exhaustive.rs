@@ -1,4 +1,4 @@
-//! Tries all assignments. For few flows, this search is the oracle of the other searches.
+//! Tries all assignments. For few flows, the tests compare other searches with this search.
 
 use super::{Best, Found, Objective, Problem, Search};
 use raddle_core::Stream;
@@ -8,10 +8,11 @@ use raddle_core::Stream;
 pub struct Exhaustive;
 
 impl Exhaustive {
-    /// Maximum number of assignments that the search tries: 2^16, the assignments of two protocols to 16 flows.
+    /// Maximum number of assignments that the search tries: 2^16, the number of ways to assign two protocols to 16
+    /// flows.
     pub const MOST: u64 = 1 << 16;
 
-    /// True if the problem is small enough.
+    /// True if the problem has at most [`MOST`](Self::MOST) assignments.
     #[must_use]
     pub fn fits(problem: &Problem) -> bool {
         problem.assignments().is_some_and(|count| count <= Self::MOST)

@@ -52,7 +52,8 @@ pub enum Utility {
 /// improvement).
 pub const SIGNIFICANT: f64 = 0.01;
 
-/// True if the utility `found` exceeds the utility `present` by enough to justify a change of routing.
+/// True if the utility `found` justifies a change of routing: `found` exceeds the utility `present`, and by at least
+/// the share [`SIGNIFICANT`] of `present`.
 #[must_use]
 pub fn is_significant(present: f64, found: f64) -> bool {
     found > present && found >= present * (1.0 + SIGNIFICANT)
@@ -172,7 +173,7 @@ impl Best {
         Self { found: Found { assignment: start.to_vec(), utility, evaluations: 0 }, before }
     }
 
-    /// Keeps an assignment if its utility is higher.
+    /// Keeps an assignment if its utility exceeds the utility of the best assignment found so far.
     fn offer(&mut self, assignment: &[u8], utility: f64) {
         if utility > self.found.utility {
             self.found.assignment.copy_from_slice(assignment);

@@ -123,8 +123,8 @@ fn earlier_computations_leave_no_trace() {
 
 #[test]
 fn utilities_of_a_worked_example() {
-    // Costa et al., SIGCOMM 2015, Fig. 4: if f1 uses both paths, f1 and f2 get 2/3 each. If f1 uses only the
-    // link 1->4, f1 and f2 get 1 each.
+    // Costa et al., SIGCOMM 2015, Fig. 4: f1 uses both paths or only the link 1->4. Here, f2 has twice the weight of
+    // f1. With both paths, f1 gets 0.4 and f2 gets 0.8. With only the link 1->4, f1 and f2 get 1 each.
     let flow = |tenant| LongFlow { tenant, ..LongFlow::new(NodeId(0), NodeId(1)) };
     let links = [1.0, 1.0, 2.0, 2.0];
     let split = |flow: &LongFlow, protocol, row: &mut Vec<(u32, f32)>| {

@@ -29,8 +29,8 @@ pub enum Request {
     Finished,
 }
 
-/// A program on a host, above any transport: it opens flows, and receives reports on them. Like all parts, it reads no
-/// clock and no external randomness.
+/// A program on a host, above any transport: it opens flows, and receives reports on them. Like all parts of a node, it
+/// reads no clock and no external randomness.
 ///
 /// The [node](crate::Node) drives it. The node polls the program each time before it polls the host, and passes each of
 /// the host's reports to the program.

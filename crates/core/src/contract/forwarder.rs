@@ -24,7 +24,7 @@ pub enum Verdict {
 /// The reason why a packet was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum DropReason {
-    /// The egress queue was full: it refused the packet, or dropped the packet to make room for another packet.
+    /// The egress queue was full. The queue refused the packet, or dropped the packet to make room for another packet.
     QueueFull,
     /// The egress link was down, or failed while the packet was queued or on the link.
     LinkDown,

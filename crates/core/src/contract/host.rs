@@ -7,16 +7,16 @@ use crate::{Bytes, DropReason, Flow, FlowId, FlowKey, LinkId, NodeId, Packet, Po
 pub enum Input<'a> {
     /// An application hands over a flow to send.
     Flow(&'a Flow),
-    /// An application appends bytes to a [stream](Flow::is_stream). The host ignores them if the stream is closed, or
-    /// if there is no such stream.
+    /// An application appends bytes to a [stream](Flow::is_stream). The host ignores the bytes if the stream is closed
+    /// or does not exist.
     Append {
         /// The stream.
         flow: FlowId,
         /// Number of bytes; 0 changes nothing.
         bytes: Bytes,
     },
-    /// An application has no more bytes for a stream: the flow ends after the last byte. The host ignores this if the
-    /// stream is closed, or if there is no such stream.
+    /// An application has no more bytes for a stream: the flow ends after the last byte. The host ignores this input if
+    /// the stream is closed or does not exist.
     Close {
         /// The stream.
         flow: FlowId,

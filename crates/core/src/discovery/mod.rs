@@ -14,8 +14,8 @@
 //!   digest answers with all link states that it knows, at most once per period. Nodes that were separated thus catch
 //!   up, and lost link states are sent again. There are few link states: a link that has never changed has none.
 //!
-//! Within ten periods without a change or a loss, all nodes of a component know the state of each link with an end in
-//! the component. They learn nothing new about other links.
+//! Within ten periods without a change or a loss, all nodes of a component (nodes that working links connect) know the
+//! state of each link with an end in the component. They learn nothing new about other links.
 //!
 //! A period in which the node itself fell behind by more than half a period is not counted as a miss of any neighbour:
 //! the runtime may not have read some hellos yet. A node that stays behind counts periods again. Link states of links
@@ -90,8 +90,8 @@ struct Neighbour {
 }
 
 impl Neighbour {
-    /// True if this node has recently received a packet from the neighbour; the node's hellos then report
-    /// this.
+    /// True if fewer than [`Discovery::MISSES`] successive periods have passed without a packet from the neighbour. The
+    /// node's hellos report this value.
     fn hears(self) -> bool {
         self.misses < Discovery::MISSES
     }
@@ -314,8 +314,9 @@ impl Discovery {
         self.flood(&news, Some(port));
     }
 
-    /// Handles a state of this node's own link with a higher number than this node's state, for instance a state from
-    /// before a restart of this node. This node then floods a state with an even higher number.
+    /// Handles a state of a link that starts at this node, if the state has a higher number than the state that this
+    /// node knows. The state may come from a time before a restart of this node. This node then floods a state with an
+    /// even higher number.
     fn overrule(&mut self, now: Time, told: LinkState, port: PortId) {
         let is_up = self.neighbours[port.index()].is_some_and(|neighbour| neighbour.is_up);
         let ahead = if told.is_down() == is_up { 1 } else { 2 };
@@ -354,7 +355,7 @@ impl Discovery {
 
 /// A packet of topology discovery, which has no payload.
 fn packet(header: Header) -> Packet {
-    Packet::new(u32::try_from(header.wire_len()).expect("a header's size"), header)
+    Packet::new(u32::try_from(header.wire_len()).expect("a header's size in bytes must fit 32 bits"), header)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{Duration, Time};
 pub struct Rest {
     period: Duration,
     next_look: Time,
-    /// Number of successive checks at which nothing was in flight.
+    /// Number of successive checks at which nothing except hellos was in flight or scheduled.
     still: u64,
 }
 

@@ -30,7 +30,8 @@ struct Net {
     /// Packets in flight, keyed by arrival time, then by the order in which they were sent.
     under_way: BTreeMap<(Time, u64), (LinkId, Packet)>,
     sent: u64,
-    /// Probability, in percent, that a link loses a packet; 0 after `MOST_LOST` successive losses.
+    /// Probability, in percent, that a link loses a packet. A link that has lost `MOST_LOST` successive packets does
+    /// not lose the next packet.
     loss: u64,
     /// For each directed link, its current number of successive losses.
     lost: Vec<u32>,
@@ -299,8 +300,8 @@ fn a_period_in_which_the_node_was_late_is_no_miss() {
     for due in [2, 3] {
         node.tick(at(due), &ports);
     }
-    // This would be the third miss, but the tick is late by slightly more than half a period. So the period counts as
-    // a miss only if the next period is silent too.
+    // This would be the third miss, but the tick is late by slightly more than half a period. So this period is not
+    // counted, and the next silent period is the third miss.
     let late = at(4) + PERIOD / 2 + Duration::from_ps(1);
     node.tick(late, &ports);
     assert_eq!(node.next_tick(), late + PERIOD);
@@ -475,8 +476,8 @@ proptest! {
         net.assert_all_know();
     }
 
-    /// Links lose packets with a probability of 33 %, but never two successive packets. No node ever considers such a
-    /// link down, and in the end all nodes know the same states.
+    /// Links lose packets with a probability of 33 %, but never two successive packets. In the end, all nodes know the
+    /// true state of each link, and no node considers a working link down because of a loss.
     #[test]
     fn in_spite_of_loss_all_know_in_the_end(graph in any_graph(), trouble in any_trouble()) {
         let mut net = troubled(&graph, &trouble, 33);

@@ -271,7 +271,7 @@ impl<R: Runtime> Node<R> {
     }
 
     /// Sends one of the node's own packets, by the given port or as the forwarder decides. Returns true if the host is
-    /// due a poll, because it received or lost a packet.
+    /// due a poll, because it received a packet or was told of a drop.
     #[inline]
     pub fn send(&mut self, runtime: &mut R, packet: Packet, port: Option<PortId>) -> bool {
         self.send_with(runtime, packet, port, R::insert)
@@ -328,8 +328,8 @@ impl<R: Runtime> Node<R> {
             && self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
     }
 
-    /// Trims a packet that waits, or is about to wait, for a port to its header. Returns false if its transport does
-    /// not support trimming; the packet must then be [lost](Self::lose).
+    /// Removes the payload of a packet that waits for a port, or is about to wait for it. Returns false if its
+    /// transport does not support trimming; the packet must then be [lost](Self::lose).
     #[cold]
     pub fn trim(&mut self, runtime: &mut R, slot: &mut R::Slot) -> bool {
         let (packet, _) = runtime.packet(&self.place, slot);

@@ -48,7 +48,8 @@ impl Program {
         };
     }
 
-    /// Passes a report of the host to the program. Returns the report for the observer.
+    /// Passes a report of the host to the program. Returns the report for the observer: [`Report::Began`] in place of
+    /// [`Report::Opened`] if the program opened the flow, otherwise the same report.
     pub(super) fn hear(&mut self, now: Time, report: Report) -> Report {
         self.application.hear(now, &report);
         if let Report::Opened { flow, key } = report

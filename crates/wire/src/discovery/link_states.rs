@@ -1,5 +1,5 @@
-//! States of links. Topology discovery floods link states, and neighbours exchange link states when the link between
-//! them comes up (specifications/live.md §4).
+//! States of links. Topology discovery floods changed link states. Neighbours exchange all their link states if the
+//! digests in their hellos differ (specifications/live.md §4).
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -37,10 +37,10 @@ impl LinkState {
     }
 }
 
-/// A list of link states, which copies of the packet share.
+/// A packet with a list of link states. Copies of the packet share the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkStates {
-    /// The link states, from 1 to [`MOST`](Self::MOST).
+    /// The link states. Their number is 1 to [`MOST`](Self::MOST).
     pub states: Arc<[LinkState]>,
 }
 

@@ -259,7 +259,8 @@ impl HeaderInfo for FrameView {
         Class(self.priority)
     }
 
-    /// Returns the five-tuple of any IP packet. The ports are 0 if the protocol has none.
+    /// Returns the five-tuple of any IP packet. The ports are 0 if the protocol has none, or if the packet is a
+    /// fragment.
     #[inline]
     fn five_tuple(&self) -> Option<FiveTuple> {
         let Ends { src, dst } = self.ends;
@@ -307,7 +308,7 @@ impl HeaderInfo for FrameView {
 
     fn encode_header(&self, _payload: &[u8], _out: &mut Vec<u8>) {}
 
-    /// Writes the ECN field of the frame at the end of `out`.
+    /// Writes the ECN field of the frame, which begins at `start` in `out`.
     fn encode_trailer(&self, out: &mut Vec<u8>, start: usize) {
         if let Some(packet) = self.packet {
             write_ecn(&mut out[start..], packet.ecn);

@@ -79,7 +79,7 @@ impl Announcement {
         Ok(())
     }
 
-    /// Decodes the announcement at the start of `bytes`. All of its assignments are valid.
+    /// Decodes the announcement at the start of `bytes`. All protocol numbers in the result are below 16.
     ///
     /// # Errors
     /// [`Error`] if the bytes are not an announcement.

@@ -3,8 +3,8 @@
 use crate::field::{first, get16, get32, put16, put32};
 use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
 
-/// The broadcast digest of a node's flows, 16 bytes on the wire. Other nodes compare the digest with the hash of the
-/// flows of this node that they know.
+/// The broadcast digest of a node's flows, 16 bytes on the wire. Other nodes compute the hash of the node's flows that
+/// they know, and compare it with the hash in the digest.
 ///
 /// | bytes | field |
 /// |---|---|

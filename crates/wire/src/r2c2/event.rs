@@ -15,7 +15,8 @@ pub enum EventKind {
     Demand,
     /// A flow's routing protocol changed.
     Route,
-    /// Announces a live flow again after a failure. A refresh never resets the age of the flow.
+    /// Announces a live flow again, after a failure or after the loss of a broadcast. A refresh never resets the age of
+    /// the flow.
     Refresh,
 }
 

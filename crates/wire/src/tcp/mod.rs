@@ -170,7 +170,8 @@ pub(crate) fn opening(flags: u8) -> Option<Opening> {
     }
 }
 
-/// Returns the number of SACK blocks in `options`, and the blocks themselves; all are zero if there is no SACK option.
+/// Returns the number of SACK blocks in `options`, at most three, and the blocks themselves. The number and all blocks
+/// are zero if there is no SACK option.
 fn sack_option(mut options: &[u8]) -> Result<(u8, [(u32, u32); 3]), Error> {
     let mut sack = (0, [(0, 0); 3]);
     while let Some((&kind, rest)) = options.split_first() {

@@ -16,17 +16,19 @@ pub(super) struct Link {
     pub(super) line_bps: f64,
     /// Sum of the grants, in units of `unit_bps`.
     reserved: u64,
-    /// The capacity, in units of `unit_bps`, last reported to `Reservation::rest`, which shares the capacity that
-    /// reservations leave.
+    /// The capacity left by the grants, in units of `unit_bps`, as most recently reported to `Reservation::rest`, which
+    /// shares this capacity among all flows.
     rest: u64,
     /// The link's grants, in order of the flows' arrival.
     pub(super) grants: Vec<Grant>,
     /// Number of flows on the link whose grant is less than their request. A flow is counted on all of its
     /// links, whichever link limits its grant.
     short: u32,
-    /// Number and sum of the link's earliest grants, which the current call of `settle` has already passed.
+    /// Number of grants, from the start of `grants`, that are already final in the current call of `settle`, and their
+    /// sum in units of `unit_bps`.
     passed: (usize, u64),
-    /// True if the current call of `settle` has queued all flows whose grants on the link it has not passed.
+    /// True if the current call of `settle` has already added the flows of all later grants, which are not final, to
+    /// `Reservation::doubts`.
     pub(super) doubted: bool,
     /// True if the link is listed in `Reservation::visited`.
     visited: bool,
@@ -39,7 +41,7 @@ pub(super) struct Link {
 pub(super) struct Grant {
     order: u64,
     pub(super) slot: u32,
-    /// Granted capacity, in units of `unit_bps`.
+    /// The capacity granted on this link, in units of `unit_bps`.
     has: u64,
 }
 
@@ -50,8 +52,8 @@ impl Link {
         Self { capacity, line_bps, rest: capacity, ..Self::default() }
     }
 
-    /// Returns the capacity of the link that the grants of flows with an earlier `order` leave. One call of
-    /// `settle` must call this function in order of the flows' arrival.
+    /// Returns the link's capacity minus the grants of flows with a lower `order`, in units of `unit_bps`; 0 if these
+    /// grants exceed the capacity. Within one `settle`, this function must be called in ascending `order`.
     fn left(&mut self, order: u64) -> u64 {
         let (mut count, mut sum) = self.passed;
         while let Some(grant) = self.grants.get(count).filter(|grant| grant.order < order) {
@@ -62,9 +64,9 @@ impl Link {
         self.capacity.saturating_sub(sum)
     }
 
-    /// Sets the grant of the flow with this `order`, at most the capacity that earlier flows leave. Returns
-    /// true if later grants may have to change: either all grants together exceed the capacity, or a grant
-    /// that is less than its request could now be larger.
+    /// Sets the grant of the flow with this `order` to `grants`, or to the capacity that earlier flows leave, if that
+    /// is less. Returns true if later grants may have to change: either all grants together exceed the capacity, or a
+    /// grant that is less than its request could now be larger.
     fn set(&mut self, order: u64, grants: u64) -> bool {
         let has = grants.min(self.left(order));
         let (count, sum) = self.passed;
@@ -123,8 +125,8 @@ impl Reservation {
         }
     }
 
-    /// Corrects the grants that may be wrong: each grant becomes the smaller of the flow's request and the capacity
-    /// that earlier flows leave on its links.
+    /// Corrects the grants that may be wrong: each flow gets its request, or less if flows that arrived earlier leave
+    /// too little capacity on its links.
     pub(super) fn grant(&mut self) {
         while let Some(Reverse((order, slot))) = self.doubts.pop() {
             let row = std::mem::take(&mut self.flows[slot as usize].row);
@@ -158,7 +160,8 @@ impl Reservation {
         }
     }
 
-    /// Queues all flows whose grants on a link the current call of `settle` has not passed: these grants may be wrong.
+    /// Adds to `doubts` the flows of a link's grants that are not final (see `Link::passed`): these grants may be
+    /// wrong. Has no effect if the current call of `settle` has already done this for the link.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

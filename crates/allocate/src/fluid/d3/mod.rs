@@ -1,5 +1,5 @@
-//! The rates to which D3's routers converge: reservations in order of arrival, and fair shares of the rest (Wilson,
-//! Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
+//! The rates to which D3's routers converge: reservations in order of arrival, and fair shares of the unreserved
+//! capacity (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011; specification of PDQ, §6 and §11).
 //!
 //! A flow with a deadline asks for the rate at which it would just meet the deadline. In order of arrival, each flow
 //! gets a grant: its request, or less if its links have less capacity left ([grants]). In addition, all flows, with
@@ -35,7 +35,7 @@ pub const REFRESH: Duration = Duration::from_ms(1);
 /// Relative difference within which two rates count as equal.
 const SAME: f64 = 1e-9;
 
-/// Reservations in order of arrival, and max-min fair shares of the rest.
+/// Reservations in order of arrival, and max-min fair shares of the unreserved capacity.
 #[derive(Debug, Clone)]
 pub struct Reservation {
     /// Max-min shares of the capacity that reservations leave. Its slots are the flows' slots.
@@ -75,7 +75,8 @@ struct Member {
     /// True if the flow's grant is less than its request. The flow's links then count the flow in
     /// `Link::short`.
     short: bool,
-    /// Time from which the flow can no longer meet its deadline at its current rate.
+    /// Time from which the flow can no longer meet its deadline at its current rate; [`Time::NEVER`] if there is no
+    /// such time.
     late_at: Time,
     /// True if the flow is listed in `Reservation::doubts`, or gives up.
     doubted: bool,
@@ -123,8 +124,8 @@ impl Reservation {
     }
 
     /// Updates the requests of flows on marked links, and of flows that can no longer meet their deadlines at their
-    /// current rates. A refresh also updates the requests of all flows that do not send at the requested rate. A flow
-    /// gives up if its request exceeds the rate at which it can send.
+    /// current rates. If `refresh_at` has come, also updates the requests of all flows with deadlines that do not send
+    /// at the requested rate. A flow gives up if its request exceeds the rate at which it can send.
     fn ask(&mut self, now: Time, changes: &mut Changes) {
         let mut gone = changes.given_up.len();
         while let Some(&(at, slot)) = self.late.first()

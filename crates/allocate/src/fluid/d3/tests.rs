@@ -1,12 +1,12 @@
-//! Tests worked examples, and compares the rates with both passes of D3 (grants, then shares of the rest)
-//! computed from scratch.
+//! Tests worked examples, and compares the rates with both passes of D3 (grants, then shares of the unreserved
+//! capacity) computed from scratch.
 
 use super::*;
 use crate::fluid::run::{Job, run, time};
 use crate::{Allocate, Flows, Reference};
 use proptest::prelude::*;
 
-/// Computes both passes (grants, then shares of the rest) by their definition from the flows' requests.
+/// Computes both passes (grants, then shares of the unreserved capacity) by their definition from the flows' requests.
 /// Returns each flow's slot and its correct rate in bit/s.
 fn from_scratch(policy: &Reservation, rows: &[(usize, Vec<(u32, f32)>)]) -> Vec<(usize, f64)> {
     let mut left: Vec<f64> = policy.links.iter().map(|link| policy.bps(link.capacity)).collect();
@@ -69,12 +69,15 @@ fn ends(links: &[f64], jobs: &[Job]) -> Vec<Option<f64>> {
             let is_beside = flow.row.iter().any(|(link, _)| disturbed.contains(link));
             assert!(
                 needed || !is_beside,
-                "{slot} at {now} has a neighbour that came or went, and does not ask"
+                "slot {slot} at {now}: a flow on a common link came or went, so this flow must update its request"
             );
             if needed || flow.is_steady() {
                 asked_at[slot] = now;
             }
-            assert!(now.since(asked_at[slot]) <= REFRESH, "{slot} at {now} has not asked for long");
+            assert!(
+                now.since(asked_at[slot]) <= REFRESH,
+                "slot {slot} at {now}: the flow must update its request"
+            );
         }
         before.clone_from(&policy.flows);
     })
@@ -125,8 +128,8 @@ fn a_flow_that_would_need_more_than_there_is_gives_up() {
     assert_eq!(ends(&[1.0], &[Job::new(3.0, &[0]).due(2.0)]), [None]);
 }
 
-/// Returns a flow of 30 bits on the given links. If it is `urgent`, its deadline is at 10 s, so it asks for 3
-/// bit/s.
+/// Returns a flow of 30 bits on the given links. If `urgent` is true, the flow's deadline is at 10 s, so at time 0 the
+/// flow asks for 3 bit/s.
 fn flow(order: u64, urgent: bool, row: &[(u32, f32)]) -> FluidFlow<'_> {
     FluidFlow {
         order,
@@ -168,9 +171,9 @@ fn links_that_slow_down_and_recover_are_reserved_anew() {
 
 #[test]
 fn grants_on_one_link_change_those_on_the_next() {
-    // The first flow uses links 0 and 1, and the other flows use only link 1. The second flow gets the
-    // capacity that the first flow leaves on link 1. This capacity also depends on link 0. The third flow
-    // gets the remainder.
+    // The first flow uses links 0 and 1, and the other flows use only link 1. The second flow gets the capacity that
+    // the first flow leaves on link 1. This capacity also depends on link 0. The third flow has no deadline and gets
+    // nothing, because the other flows reserve all of link 1.
     let mut policy = Reservation::new(&[4.0, 4.0]);
     let first = policy.insert(Time::ZERO, flow(0, true, &[(0, 1.0), (1, 1.0)]));
     let second = policy.insert(Time::ZERO, flow(1, true, &[(1, 1.0)]));

@@ -12,7 +12,7 @@
 //!
 //! # Differs from the specification
 //! - The application or the receiver may limit a flow to less than the rate of a path. The subflow on this path is then
-//!   limited to this limit divided by the number of subflows.
+//!   limited to the flow's limit divided by the number of subflows.
 
 use crate::work::Work;
 use crate::{Changes, Criticality, Fluid, FluidFlow, Rules};
@@ -47,8 +47,8 @@ struct Parent {
     work: Work,
     /// Slots of the flow's subflows in the schedule; empty if no flow has this slot.
     subflows: Vec<usize>,
-    /// The next time at which a subflow ends before the flow's other subflows, or from which the flow can no longer
-    /// meet its deadline; [`Time::NEVER`] if there is no such time.
+    /// The earlier of two times: the end of the first of several subflows, and, if flows give up, the time from which
+    /// the flow can no longer meet its deadline. [`Time::NEVER`] if there is no such time.
     look_at: Time,
     touched: bool,
 }

@@ -95,7 +95,7 @@ proptest! {
                 let left: f64 = of_subflows().map(|&of| policy.schedule.remaining_bits(now, of)).sum();
                 assert!((work.remaining_bits - left).abs() < 0.1, "{slot} at {now}: {left} bits are left");
                 let paused = policy.flows[slot].subflows.iter().any(|&of| policy.schedule.rate_bps(of) == 0.0);
-                assert!(!paused || rate == 0.0, "{slot} at {now} leaves bits where nothing moves");
+                assert!(!paused || rate == 0.0, "slot {slot} at {now}: paused subflows keep bits");
                 for &of in &policy.flows[slot].subflows {
                     for &(link, _) in policy.schedule.row(of) {
                         load[link as usize] += policy.schedule.rate_bps(of);

@@ -32,8 +32,8 @@ enum ForWhat {
     GiveUp,
     /// The flow has sent another step of bits ([`Measure::Sent`]).
     Step,
-    /// This flow and another sending flow on a common link become equally critical, so one overtakes the
-    /// other.
+    /// This flow and another sending flow on a common link become equally critical, so one overtakes the other. The
+    /// value is the other flow's slot.
     Passing(u32),
 }
 
@@ -67,7 +67,7 @@ impl Criticality {
         }
     }
 
-    /// Returns the time at which a flow must be examined next; `None` if there is no such time.
+    /// Returns the next time at which any flow must be examined; `None` if there is no such time.
     pub(super) fn next_look(&mut self, now: Time) -> Option<Time> {
         const FEW: usize = 64;
         if self.looks.0.len() > 4 * (self.flows.len() - self.vacant.len()) + FEW {
@@ -88,7 +88,7 @@ impl Criticality {
         self.flows[look.flow as usize].version != look.version
     }
 
-    /// Makes a new flow give up at once if it cannot meet its deadline.
+    /// Makes a new flow give up at once if it cannot meet its deadline and the rules let flows give up.
     pub(super) fn look_at_first(&mut self, now: Time, flow: u32) {
         let member = &self.flows[flow as usize];
         if self.rules.gives_up && member.slack_s(now).is_some_and(|slack| slack < -GRACE_S) {
@@ -133,9 +133,9 @@ impl Criticality {
         }
     }
 
-    /// Returns the seconds until the less critical of two sending flows overtakes the more critical flow.
-    /// `None` if their classes or deadlines decide the order, if the flow never overtakes, or if one of the
-    /// flows ends earlier.
+    /// Returns the seconds until the less critical of two sending flows overtakes the more critical flow. `None` if the
+    /// flows differ in class or deadline, if the less critical flow never overtakes, or if the more critical flow ends
+    /// earlier.
     fn passing_s(&self, now: Time, one: u32, other: u32) -> Option<f64> {
         let (mut first, mut second) = (&self.flows[one as usize], &self.flows[other as usize]);
         if (first.class, first.due) != (second.class, second.due) {
@@ -156,8 +156,8 @@ impl Member {
         self.rate_bps / self.max_bps
     }
 
-    /// Returns the seconds for which the flow can be paused and still meet its deadline; `None` if it has no
-    /// deadline.
+    /// Returns the seconds for which the flow can be paused and still meet its deadline; negative if the flow cannot
+    /// meet it, `None` if the flow has no deadline.
     fn slack_s(&self, now: Time) -> Option<f64> {
         (self.due != Time::NEVER)
             .then(|| (self.due.as_ps() as f64 - now.as_ps() as f64) / PS_PER_S - self.alone_s(now))

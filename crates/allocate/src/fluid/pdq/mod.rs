@@ -45,7 +45,7 @@ use repair::Doubt;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// No link.
+/// The value in place of a link slot if there is no link.
 const NONE: u32 = u32::MAX;
 
 /// Relative difference within which two rates count as equal, because of rounding.
@@ -56,11 +56,12 @@ const SAME: f64 = 1e-12;
 pub struct Rules {
     /// The criterion that orders flows with the same deadline.
     pub measure: Measure,
-    /// True if a flow gives up as soon as it could not meet its deadline even alone (Early Termination).
+    /// True if a flow gives up as soon as it could not meet its deadline even if it were alone on its links (Early
+    /// Termination).
     pub gives_up: bool,
     /// The rate at which paused flows probe.
     pub probing: Probing,
-    /// Bits of a probe on the wire.
+    /// Size of a probe, in bits on the wire.
     pub probe_bits: f64,
     /// A flow is paused if its rate would be below this share of the rate at which it can send; above 0.
     pub least_share: f64,
@@ -96,7 +97,7 @@ pub struct Criticality {
     probes: Probes,
     /// Flows whose rate may differ from the last reported rate, each listed once.
     touched: Vec<u32>,
-    /// The least free link capacity, in bit/s, that any flow inserted since the start needs before it may send.
+    /// No flow inserted so far can send on a link that has less free capacity than this, in bit/s.
     least_left_bps: f64,
     /// Buffer for the flows that [`Criticality::doubt_after`] queues, kept between calls to save
     /// allocations.
@@ -110,9 +111,10 @@ struct Link {
     capacity_bps: f64,
     /// The link's capacity at the start, bit/s.
     line_bps: f64,
-    /// Flows that send, with their traversals per packet.
+    /// Flows that send over this link, each with the expected number of times that one of its packets traverses the
+    /// link.
     senders: Vec<(u32, f32)>,
-    /// Paused flows for which this link has no capacity left.
+    /// Paused flows that wait at this link, which has too little capacity left for them.
     waiting: BTreeMap<Key, u32>,
     probed: probing::Probed,
 }
@@ -328,8 +330,8 @@ impl Fluid for Criticality {
     }
 
     fn remove(&mut self, now: Time, slot: usize) {
-        assert!(self.flows[slot].live, "there is a flow in the slot");
-        self.leave(now, u32::try_from(slot).expect("a slot of `insert` fits 32 bits"));
+        assert!(self.flows[slot].live, "the slot must contain a flow");
+        self.leave(now, u32::try_from(slot).expect("a slot must fit 32 bits"));
     }
 
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64) {

@@ -18,8 +18,8 @@ pub enum Probing {
 /// The i-th flow in the order of a link's flows probes every max(1, i / 5) round trips.
 const PLACES_A_RTT: f64 = 5.0;
 
-/// Probes take at most this share of a link. A flow sends its next probe only after the answer to its
-/// previous probe. On slow links with short round trips, this limits the probes before they displace data.
+/// Probes take at most this share of a link. A flow sends its next probe only after the answer to its previous probe.
+/// On slow links with short round trips, this wait limits the probes before they displace data.
 const MOST: f64 = 0.5;
 
 /// Counts the probes on links.
@@ -42,7 +42,7 @@ pub(super) struct Probed {
     flows: u32,
     /// Number of paused flows on the link.
     paused: u32,
-    /// Probes per second of the paused flows, if they probed every round trip.
+    /// Probes per second of all paused flows together, if each of them probed once per round trip.
     per_s: u64,
     touched: bool,
 }
@@ -110,8 +110,8 @@ impl Probes {
         }
     }
 
-    /// Recomputes the capacity left for data. Afterwards `touched` contains the links on which this capacity
-    /// has changed.
+    /// Recomputes the share of capacity that is left for data on each link in `touched`. Afterwards `touched` contains
+    /// only the links on which this share has changed.
     pub(super) fn recount(&mut self, links: &mut [Link]) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.retain(|&link| {

@@ -73,7 +73,7 @@ impl Criticality {
         }
     }
 
-    /// Returns the capacity of a link that is left after the flows whose keys satisfy `of`, in bit/s.
+    /// Returns a link's capacity minus the rates granted to the flows whose keys satisfy `of`, in bit/s.
     fn left_bps(&self, now: Time, link: u32, of: impl Fn(Key) -> bool) -> f64 {
         let link = &self.links[link as usize];
         let before = link.senders.iter().filter(|&&(flow, _)| of(self.key(now, flow)));

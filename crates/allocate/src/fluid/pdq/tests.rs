@@ -34,7 +34,7 @@ fn is_right(policy: &Criticality, now: Time, rates: &[f64]) {
     }
     let waiting: usize = policy.links.iter().map(|link| link.waiting.len()).sum();
     let paused = policy.flows.iter().filter(|flow| flow.live && flow.granted_bps == 0.0).count();
-    assert_eq!(waiting, paused, "who does not send waits at one link");
+    assert_eq!(waiting, paused, "each flow that does not send must wait at one link");
 }
 
 fn assert_ends(links: &[f64], rules: Rules, jobs: &[Job], expected: &[f64]) {
