@@ -150,7 +150,7 @@ impl ClosRates {
 /// the numbers of its nodes.
 ///
 /// # Errors
-/// If a rate or a number other than that of cores is zero, if there are several pods without cores, or if there are too
+/// If a rate is zero, a number other than that of cores is zero, there are several pods without cores, or there are too
 /// many nodes or ports.
 pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topology, BuildError> {
     let ClosSize { pods, edges, aggregations, cores, hosts } = size;
@@ -193,9 +193,8 @@ pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topolog
     Ok(builder.build(Shape::Clos(size)))
 }
 
-/// Builds a folded Clos of two tiers. Its nodes are the hosts, then the leaves, then the spines. A leaf's
-/// first ports lead to its hosts, and its other ports lead to the spines in order. A spine's port number is
-/// the leaf's number.
+/// Builds a folded Clos of two tiers. Its nodes are the hosts, then the leaves, then the spines. A leaf's first ports
+/// lead to its hosts, and its other ports lead to the spines in order. Port i of a spine leads to the i-th leaf.
 ///
 /// # Errors
 /// If a number or a rate is zero, or there are too many nodes or ports.
@@ -388,8 +387,8 @@ pub fn dumbbell(
     Ok(builder.build(Shape::General))
 }
 
-/// Builds a single switch with hosts. The switch is the last node, and its port number is the host's number.
-/// The fabric is the extended generalized fat tree of one level.
+/// Builds a single switch with hosts. The switch is the last node, and its port i leads to host i. The fabric is the
+/// extended generalized fat tree of one level.
 ///
 /// # Errors
 /// If there are no hosts, too many hosts, or the rate is zero.

@@ -73,7 +73,8 @@ impl KShortest {
         while accepted.len() < self.k {
             let Some(last) = accepted.last() else { break };
             for (i, &link) in last.iter().enumerate() {
-                // A path that shares this beginning with a known path must continue over a different link.
+                // A new path that begins with `root` must leave `root` by a link that no accepted path with this
+                // beginning takes.
                 let root = &last[..i];
                 let passed: Vec<NodeId> = root.iter().map(|&link| start(link)).collect();
                 let others = accepted.iter().filter(|path| path.starts_with(root));

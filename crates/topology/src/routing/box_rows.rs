@@ -1,5 +1,6 @@
-//! Weights of the protocols that pick a direction in each dimension and then take steps only in these
-//! directions. The nodes that such a packet can reach on its way to the destination form a box.
+//! Expected link traversals of the routing protocols WLB, WLB by hops and ROMM on a torus. Under these protocols, each
+//! packet draws one direction per dimension and takes steps only in the drawn directions. The nodes that the packet can
+//! reach on its way to the destination form a box.
 
 use super::protocol::Protocol;
 use super::torus::MAX_DIMS;
@@ -10,8 +11,8 @@ use raddle_core::{NodeId, PortId};
 /// them to `load`. `load` is indexed by node and port.
 pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut [f64]) {
     let dims = grid.dims();
-    // Each bit of `choice` is the direction in one dimension. `chance` gives the probability of this
-    // direction.
+    // Bit i of `choice` is the direction in dimension i: 0 is up, 1 is down. `chance` gives the direction's
+    // probability.
     for choice in 0..1_u32 << dims.len() {
         let mut hops = [0_u32; MAX_DIMS];
         let mut ports = [0_usize; MAX_DIMS];
@@ -21,7 +22,7 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
             let down = choice >> i & 1 == 1;
             probability *= chance(protocol, k, up, down);
             hops[i] = if down { (k - up) % k } else { up };
-            // In a dimension of size two, only one link joins the two nodes.
+            // In a dimension of size two, one link joins the two nodes, and its port is 2i.
             ports[i] = 2 * i + usize::from(down && k > 2);
         }
         if probability > 0.0 {
@@ -34,8 +35,8 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
     }
 }
 
-/// Returns the probability of the direction (up or down) towards a node that is `up` steps up in a dimension
-/// of size `k`.
+/// Returns the probability that a packet goes down (if `down`) or up (otherwise) in a dimension of size `k`. The
+/// destination is `up` steps up.
 fn chance(protocol: Protocol, k: u32, up: u32, down: bool) -> f64 {
     if up == 0 {
         return f64::from(u8::from(!down));

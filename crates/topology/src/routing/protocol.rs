@@ -14,8 +14,8 @@ pub enum Tie {
     Plus,
 }
 
-/// The protocol by which a flow's packets choose their paths. Each protocol consists of a path sampler and
-/// the weights that the sampler implies.
+/// The protocol by which a flow's packets choose their paths. For each protocol, [`Routing`](super::Routing) draws
+/// paths and computes the expected traversals of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Random packet spraying: at each hop, each port that leads one hop closer to the destination has the same
