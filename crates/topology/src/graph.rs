@@ -49,7 +49,7 @@ pub enum Shape {
 pub enum Relay {
     /// The node forwards such packets.
     Yes,
-    /// The node forwards such packets, although the input does not ask for it.
+    /// The node forwards such packets, although the file that describes the fabric does not ask for it.
     Unasked,
     /// The node forwards no such packets; no path leads through it.
     No,
@@ -60,7 +60,7 @@ pub enum Relay {
 pub struct Topology {
     shape: Shape,
     hosts: Vec<bool>,
-    /// Forwarding of each node; empty if all nodes forward.
+    /// Whether each node forwards packets of other nodes; empty if all nodes do.
     relays: Vec<Relay>,
     first_link: Vec<u32>,
     links: Vec<Option<Link>>,
@@ -127,8 +127,8 @@ impl Topology {
         self.nodes().any(|node| !self.relays(node) && self.links_from(node).nth(1).is_some())
     }
 
-    /// Returns true if `node` has several links and forwards packets of other nodes although the input does
-    /// not ask for it.
+    /// Returns true if `node` has several links and forwards packets of other nodes although the fabric's file does not
+    /// ask for it.
     #[must_use]
     pub fn relays_unasked(&self, node: NodeId) -> bool {
         self.relays.get(node.index()) == Some(&Relay::Unasked) && self.links_from(node).nth(1).is_some()
@@ -173,12 +173,12 @@ impl Topology {
         exists.then(|| self.link(self.link_id(node, port))).flatten()
     }
 
-    /// Returns all links, by id.
+    /// Returns all links with their ids, in order of the ids.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &Link)> {
         self.links.iter().enumerate().filter_map(|(i, link)| Some((LinkId::of(i), link.as_ref()?)))
     }
 
-    /// Returns the links that leave `node`, by port.
+    /// Returns the links that leave `node` with their ids, in order of the ports.
     pub fn links_from(&self, node: NodeId) -> impl Iterator<Item = (LinkId, &Link)> {
         let range = self.first_link[node.index()] as usize..self.first_link[node.index() + 1] as usize;
         range.filter_map(|i| Some((LinkId::of(i), self.links[i].as_ref()?)))

@@ -230,8 +230,8 @@ impl Torus {
         ways
     }
 
-    /// At each hop, picks a dimension with probability proportional to `chances`. If both directions of a
-    /// dimension are equally long, the first step in this dimension chooses the direction.
+    /// At each hop, picks a dimension with probability proportional to `chances`, and takes a step in this dimension.
+    /// If both directions of a dimension are equally long, the first step in this dimension chooses the direction.
     fn walk(
         &self,
         mut ways: [Way; MAX_DIMS],
@@ -348,7 +348,7 @@ impl Torus {
         offset
     }
 
-    /// Returns, for each dimension, the translation of each coordinate that moves node 0 to `src`.
+    /// Returns, for each dimension, the row of `moved` that moves node 0 to `src`.
     fn moved_from(&self, src: NodeId) -> [&[u32]; MAX_DIMS] {
         let at = self.place(src);
         let mut moved: [&[u32]; MAX_DIMS] = [&[]; MAX_DIMS];
