@@ -36,7 +36,7 @@ struct Boxes {
     desks: Vec<Desk>,
     /// Set by the thread of the first partition to end the run.
     stop: AtomicBool,
-    /// A mailbox for each pair of partitions.
+    /// A mailbox for each pair of partitions, indexed by the sender and then by the receiver.
     mail: Vec<Vec<Mutex<Vec<Mail>>>>,
 }
 

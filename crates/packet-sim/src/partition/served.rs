@@ -15,7 +15,7 @@ use raddle_core::{Admit, Bytes, Credit, DropReason, Duration, LinkId, Node, Port
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Fabric {
-    /// Passes an arrived packet to the port's agent.
+    /// Passes a packet that has arrived by a port to the agent of that port.
     pub(super) fn meet_agent(&mut self, link: usize, slot: u32) {
         if let Some(special) = &mut self.links.specials[link]
             && let Some(served) = &mut special.served
@@ -260,7 +260,8 @@ impl Fabric {
         sent
     }
 
-    /// Removes the records of packets that have left a served port. Only ports to another partition have such records.
+    /// Removes the records of packets that have left a served port. Of the served ports, only those whose links lead to
+    /// another partition have such records.
     fn settle_served(&mut self, link: usize) {
         let port = &self.links.ports[link];
         if port.has_ledger {

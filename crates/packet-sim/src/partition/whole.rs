@@ -116,7 +116,7 @@ impl Whole {
         Self { class, state, stats, depths, special, waiting, coming, wire }
     }
 
-    /// True if the port is a served port: each departure of a packet is a separate event.
+    /// True if the port is a served port, whose departures may be separate events.
     pub(super) fn is_served(&self) -> bool {
         self.special.served.is_some()
     }
