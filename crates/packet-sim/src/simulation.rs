@@ -322,7 +322,7 @@ impl<O: Observer> Simulation<O> {
         let other = self
             .other_division
             .as_mut()
-            .expect("a second division must exist when the chooser asks for windows");
+            .expect("the other division must exist when the chooser asks for a change");
         let old = std::mem::take(&mut self.partitions);
         self.partitions = regroup(old, &self.plan, &self.division, other);
         std::mem::swap(&mut self.division, other);

@@ -22,8 +22,8 @@ pub struct PartFile {
 }
 
 impl PartFile {
-    /// Creates the temporary file for the file at `path`. Both have the same extension. If `path` is a symbolic link,
-    /// the new file replaces the link's target.
+    /// Creates the temporary file for the file at `path`. Both files have the same extension. If `path` is a symbolic
+    /// link, the new file replaces the link's target.
     ///
     /// # Errors
     /// If the file cannot be created.

@@ -230,7 +230,7 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
 /// # Errors
 /// If there is no level, `children` and `parents` have different lengths, a number or the rate is zero, or there are
 /// too many nodes or ports.
-#[allow(clippy::cast_possible_truncation, reason = "a digit is below the radix, a `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "a digit is below the number of parents, a `u32`")]
 pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     let (children, parents) = (&size.children, &size.parents);
     if children.len() != parents.len() {

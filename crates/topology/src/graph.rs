@@ -273,7 +273,7 @@ impl Builder {
 
     fn node(&mut self, host: bool, ports: usize) -> NodeId {
         self.hosts.push(host);
-        self.ports.push(u32::try_from(ports).expect("ports fit 32 bits"));
+        self.ports.push(u32::try_from(ports).expect("the number of ports must fit 32 bits"));
         NodeId::of(self.hosts.len() - 1)
     }
 
@@ -309,7 +309,7 @@ impl Builder {
         for (a, a_port, b, b_port, rate, delay) in self.duplex {
             for (from, from_port, to, to_port) in [(a, a_port, b, b_port), (b, b_port, a, a_port)] {
                 let slot = &mut links[(first_link[from.index()] + u32::from(from_port.0)) as usize];
-                assert!(slot.is_none(), "node {from} port {from_port} has two links");
+                assert!(slot.is_none(), "port {from_port} of node {from} must have only one link");
                 *slot = Some(Link { from, from_port, to, to_port, rate, line_rate: rate, delay });
             }
         }

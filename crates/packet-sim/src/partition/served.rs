@@ -143,7 +143,7 @@ impl Fabric {
     fn ask_queue(&mut self, link: usize, slot: u32) -> Admit {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        let served = served.expect("a served port");
+        let served = served.expect("the port must be served");
         served.queue.push(now, slot, self.slab.get(slot))
     }
 
@@ -154,7 +154,7 @@ impl Fabric {
         let port = &mut self.links.ports[link];
         let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        let served = served.expect("a served port");
+        let served = served.expect("the port must be served");
         let waiting = served.joined(self.now, size, time, port, &mut self.links.states[link]);
         self.slab.set_origin(slot, origin);
         self.count_waiting(link, waiting);
@@ -172,7 +172,7 @@ impl Fabric {
         let port = &mut self.links.ports[link];
         let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        served.expect("a served port").given_up(size, time, port, &mut self.links.states[link]);
+        served.expect("the port must be served").given_up(size, time, port, &mut self.links.states[link]);
         self.release(node, link, class, size, arrival);
         arrival
     }

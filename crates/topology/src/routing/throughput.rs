@@ -76,7 +76,7 @@ fn destinations(grid: &Grid, pattern: Pattern, src: NodeId) -> Vec<(NodeId, f64)
             to[0] = (to[0] + dims[0] / 2 - 1) % dims[0];
             vec![(node(&to), 1.0)]
         }
-        Pattern::WorstCase => panic!("`WorstCase` has no single permutation: each link has its own"),
+        Pattern::WorstCase => panic!("the pattern `WorstCase` has a separate permutation for each link"),
     }
 }
 

@@ -217,7 +217,7 @@ impl Torus {
     fn balanced(&self, src: NodeId, dst: NodeId, rng: &mut Stream) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
         for (i, (k, up)) in self.ups(src, dst).enumerate() {
-            let steps = |hops: u32| u8::try_from(hops).expect("less than 256");
+            let steps = |hops: u32| u8::try_from(hops).expect("a dimension must need fewer than 256 hops");
             if up == 0 {
                 continue;
             }
