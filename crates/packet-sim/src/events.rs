@@ -1,7 +1,7 @@
 //! The event queue: a calendar of short buckets, with a heap for later events (the alternatives are in
 //! `docs/src/decisions/0006-event-queue.md`).
 //!
-//! Apart from outdated events, the queue holds at most one arrival per link and one wake-up per node. So it has few
+//! For each link and node, the queue holds at most one event of each kind, apart from outdated events. So it has few
 //! entries, and nearly all entries are due within one packet time. A bucket is sorted when the clock reaches it. Its
 //! entries are 64-bit integers, which sort fast and take half the memory of events.
 
@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     PortTick,
     /// The forwarder of a node ticks.
     Tick,
-    /// A node wakes up.
+    /// The clock reaches a time at which a node has asked to be woken.
     Wake,
     /// The next flows of the workload start.
     Flow,

@@ -76,7 +76,7 @@ pub struct Simulation<O> {
     chooser: Chooser,
     /// The measured part of the run that has not been passed to `chooser` yet.
     unjudged: Piece,
-    /// Peak number of packets in earlier divisions of the fabric.
+    /// Peak number of packets inside the fabric before the latest change of the division.
     peak_packets: usize,
     /// Times at which links fail or recover, in order.
     changes: Vec<Time>,

@@ -152,7 +152,7 @@ const MEETING_NS: f64 = 500.0;
 const WORTH_IT: f64 = 1.1;
 /// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;
-/// Length of the slices of a run whose costs are compared.
+/// Length of a slice of the run. The costs of slices are compared.
 const SLICE: Duration = Duration::from_millis(2);
 /// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each failed
 /// trial, at most `MOST_DOUBLINGS` times.

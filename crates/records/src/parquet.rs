@@ -96,7 +96,7 @@ pub struct TableWriter<R: Row> {
 }
 
 impl<R: Row> TableWriter<R> {
-    /// Returns the greatest number of bytes of memory in which a writer buffers rows of a table with `rows` rows.
+    /// Returns the peak memory in bytes that a writer needs to buffer rows, for a table with `rows` rows.
     #[must_use]
     pub fn buffer_bytes(rows: u64) -> u64 {
         let cell = |column: &Column| size_of::<u64>() + if column.nullable { size_of::<i16>() } else { 0 };

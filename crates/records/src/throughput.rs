@@ -2,7 +2,8 @@
 
 use crate::{Cell, Column, Row};
 
-/// Packets and bytes of a flow received in one interval. An interval without any event of the flow has no row.
+/// Packets and bytes of a flow received in one interval. An interval in which no packet of the flow arrived and the
+/// flow changed no port has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ThroughputRecord {
     /// The flow.

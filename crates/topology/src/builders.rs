@@ -146,8 +146,8 @@ impl ClosRates {
     }
 }
 
-/// Builds a Clos network of two or three tiers of switches. [`ClosSize`] describes its ports, and [`Clos`]
-/// the numbers of its nodes.
+/// Builds a Clos network of two or three tiers of switches. [`ClosSize`] describes the order of its ports, and the
+/// module [`crate::clos`] the order of its nodes.
 ///
 /// # Errors
 /// If a rate is zero, a number other than that of cores is zero, there are several pods without cores, or there are too
@@ -224,8 +224,8 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
     clos(ClosSize::fat_tree(k), rates, delay)
 }
 
-/// Builds an extended generalized fat tree. [`XgftSize`] describes its structure, and [`Xgft`] the numbers of
-/// its nodes and ports.
+/// Builds an extended generalized fat tree. [`XgftSize`] describes the order of its ports, and the module
+/// [`crate::xgft`] its structure and the order of its nodes.
 ///
 /// # Errors
 /// If there is no level, `children` and `parents` have different lengths, a number or the rate is zero, or there are
@@ -268,9 +268,8 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
     Ok(builder.build(Shape::Xgft(size)))
 }
 
-/// Builds `BCube(n, k)`: n^(k+1) servers with k + 1 ports each, which forward packets, and k + 1 levels of
-/// n^k switches with n ports each. [`Bcube`] describes the numbers of nodes and ports (Guo et al., SIGCOMM
-/// 2009).
+/// Builds `BCube(n, k)`: n^(k+1) servers with k + 1 ports each, which forward packets, and k + 1 levels of n^k switches
+/// with n ports each. The module [`crate::bcube`] describes the order of nodes and ports (Guo et al., SIGCOMM 2009).
 ///
 /// # Errors
 /// If n or the rate is zero, or there are too many nodes or ports.

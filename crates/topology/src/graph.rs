@@ -34,11 +34,13 @@ pub enum Shape {
     Torus(Vec<u32>),
     /// Grid of these sizes without wrap-around, with ports as in a torus.
     Mesh(Vec<u32>),
-    /// Clos network of two or three tiers of switches; its nodes and ports are numbered as in [`crate::Clos`].
+    /// Clos network of two or three tiers of switches; [`crate::clos`] describes the order of its nodes, and
+    /// [`ClosSize`] the order of its ports.
     Clos(ClosSize),
-    /// Extended generalized fat tree; its nodes and ports are numbered as in [`crate::Xgft`].
+    /// Extended generalized fat tree; [`crate::xgft`] describes the order of its nodes, and [`XgftSize`] the order of
+    /// its ports.
     Xgft(XgftSize),
-    /// BCube; its nodes and ports are numbered as in [`Bcube`].
+    /// BCube; [`crate::bcube`] describes the order of its nodes and ports.
     Bcube(Bcube),
     /// Unknown structure: the topology has failed links, was read from a file, or is of another kind.
     General,

@@ -69,7 +69,8 @@ impl Graph {
                 if failures <= open.len() {
                     continue;
                 }
-                // Few pairs that can be joined are left, or none. So all of these pairs are listed.
+                // After so many failures, few pairs that can be joined are left, or none. All of these pairs are
+                // therefore listed.
                 let pairs = (0..open.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
                 let pairs: Vec<_> = pairs.filter(|&(i, j)| !self.are_joined(open[i], open[j])).collect();
                 if pairs.is_empty() {

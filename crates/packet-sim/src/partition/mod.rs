@@ -48,7 +48,7 @@ pub(crate) struct Partition {
     /// Buffer for the keys of held packets that simultaneous credits free. It is kept between calls to save
     /// allocations.
     freed: Vec<HoldKey>,
-    /// The link by which the packet of a later event will probably leave. The link's last packet is prefetched when the
+    /// The link by which the packet of a later event will probably leave. Its list of packets is prefetched when the
     /// next event is taken.
     guess: Option<u32>,
 }

@@ -1,6 +1,6 @@
-//! Expected link traversals of the routing protocols WLB, WLB by hops and ROMM on a torus. Under these protocols, each
-//! packet draws one direction per dimension and takes steps only in the drawn directions. The nodes that the packet can
-//! reach on its way to the destination form a box.
+//! Expected link traversals of the routing protocols `wlb`, `wlb_hop` and `romm` on a torus. Under these protocols,
+//! each packet draws one direction per dimension and takes steps only in the drawn directions. The nodes that the
+//! packet can reach on its way to the destination form a box.
 
 use super::protocol::Protocol;
 use super::torus::MAX_DIMS;
@@ -65,8 +65,8 @@ impl Box<'_> {
         at.index() * 2 * self.grid.dims().len() + self.ports[i]
     }
 
-    /// Visits every node of the grid inside the box. `visit` gets the steps taken in each dimension and the
-    /// node.
+    /// Visits every node of the grid inside the box. `visit` gets the number of steps in each dimension from node 0,
+    /// and the node.
     fn corners(&self, mut visit: impl FnMut(&[u32], NodeId)) {
         let mut steps = vec![0; self.hops.len()];
         let mut nodes = vec![NodeId(0); self.hops.len() + 1];
@@ -84,7 +84,7 @@ impl Box<'_> {
         }
     }
 
-    /// Adds the load of hop-by-hop routing: at each hop, every dimension with steps left has the same
+    /// Adds to `load` the expected traversals of `wlb_hop`: at each hop, every dimension with steps left has the same
     /// probability.
     fn by_hop(&self, probability: f64, load: &mut [f64]) {
         let mut here = vec![0.0; load.len() / (2 * self.hops.len())];
@@ -99,8 +99,8 @@ impl Box<'_> {
         });
     }
 
-    /// Adds the load of routing by a waypoint: the packet goes to a waypoint, uniform in the box, and then to the
-    /// destination. Each half of the route takes the dimensions in a uniformly random order.
+    /// Adds to `load` the expected traversals of `wlb` or `romm`: the packet goes to a waypoint, uniform in the box,
+    /// and then to the destination. Each half of the route takes the dimensions in a uniformly random order.
     fn by_waypoint(&self, probability: f64, load: &mut [f64]) {
         let waypoints: u32 = self.hops.iter().map(|hops| hops + 1).product();
         let moving: Vec<usize> = (0..self.hops.len()).filter(|&i| self.hops[i] > 0).collect();

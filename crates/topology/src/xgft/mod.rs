@@ -221,8 +221,9 @@ impl Xgft {
         }
     }
 
-    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. Routing by a host's number divides the
-    /// number by this value to get the host's digit at a switch of this level.
+    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. A switch of this level that routes by
+    /// the number of a packet's source or destination divides this number by the number of tops. The quotient modulo
+    /// the number of parents selects the port up.
     #[must_use]
     pub fn planes(&self, level: usize) -> u32 {
         self.planes[level]
