@@ -191,7 +191,7 @@ impl Growing {
         let left = parts / 2;
         let total: u64 = groups.iter().map(|&group| self.load[group as usize].max(1)).sum();
         let share = u64::try_from(u128::from(total) * left as u128 / parts as u128)
-            .expect("the share must be less than the total load, which fits 64 bits");
+            .expect("the load of one half must be at most the total load, which fits 64 bits");
         let (a, b) = self.grow(groups, share);
         self.bisect(&a, left, next, part);
         self.bisect(&b, parts - left, next, part);

@@ -14,7 +14,7 @@ pub struct Digest(u128);
 
 impl Digest {
     /// Adds a row.
-    #[allow(clippy::cast_possible_truncation, reason = "the array has 256 elements")]
+    #[allow(clippy::cast_possible_truncation, reason = "a table has at most 256 columns")]
     pub fn add<R: Row>(&mut self, row: &R) {
         let mut hash = Fnv::default();
         hash.bytes(R::TABLE.as_bytes());

@@ -71,7 +71,7 @@ impl Row for TotalsRecord {
             "data_packets",
             "data packets; a packet is counted once for each link that it crossed",
         ),
-        Column::integer("data_bytes", "bytes of these data packets, headers included"),
+        Column::integer("data_bytes", "bytes of the packets in data_packets, headers included"),
         Column::integer(
             "ack_packets",
             "transport packets without application bytes, counted like data_packets",

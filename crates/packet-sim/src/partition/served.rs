@@ -245,7 +245,10 @@ impl Fabric {
         let sent = self.launch(link, slot, self.now);
         if let Some(served) = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             let serving = heard_of || served.agent.is_some();
-            debug_assert!(!served.is_heard, "the previous packet in service must have been taken");
+            debug_assert!(
+                !served.is_heard,
+                "the record of the previous packet in service must have been taken"
+            );
             if serving {
                 served.is_heard = true;
                 served.serving = Some(InService { packet: copy, class, size, arrival });
