@@ -132,8 +132,8 @@ pub(crate) struct Leaving {
     /// Time at which the last bit leaves the port.
     pub(crate) sent: Time,
     pub(crate) arrives: Time,
-    /// The slot of this partition's copy of the packet, if the link leads to another partition and there is a copy;
-    /// otherwise meaningless.
+    /// If the link leads to another partition: the slot of this partition's copy of the packet, or `NOWHERE` if there
+    /// is no copy. Otherwise unused.
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }

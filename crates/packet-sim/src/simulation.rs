@@ -377,8 +377,8 @@ impl<O: Observer> Simulation<O> {
 
     /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the previous call. Each
     /// of these links is paused, has packets to send, and has sent no data packet since the previous call. All packets
-    /// in the memory at its far end wait for links in the same state. Only a failure would ever resolve the cycle. Call
-    /// this at intervals much longer than a pause.
+    /// in the memory at the far end of each link wait for links in the same state. Only a failure would ever resolve
+    /// the cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())

@@ -52,8 +52,8 @@ impl Partition {
         self.fabric.log.step = 0;
     }
 
-    /// Restarts flow control at both ends of links that have come up again, because earlier flow control frames have no
-    /// effect any more.
+    /// Restarts flow control at both ends of links that have come up again, because flow control frames from before the
+    /// failure have no effect any more.
     fn restore(&mut self, here: &[usize]) {
         let both = |&link: &usize| [link, self.fabric.links.ports[link].reverse as usize];
         let mut ports: Vec<usize> = here.iter().flat_map(both).collect();

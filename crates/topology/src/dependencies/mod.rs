@@ -7,7 +7,8 @@
 //!
 //! No path continues beyond a node with a single link, so no cycle leads through such a node.
 //!
-//! The running time grows with the number of links times the number of destinations. The calls of `ways` come on top.
+//! The running time is proportional to the number of links times the number of destinations, plus the time to list the
+//! routing's ports.
 
 use crate::Topology;
 use crate::routing::Routing;
@@ -34,7 +35,7 @@ pub fn cycle(
 /// Returns the nodes of a cycle as text, such as `0->1->2->0`.
 ///
 /// # Panics
-/// If the cycle is empty, or if the port of one of its ids has no link.
+/// If the cycle is empty, or if one of its ids belongs to a port without a link.
 #[must_use]
 pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
     let from = |&id: &LinkId| topology.link(id).expect("a port on a cycle must have a link").from;

@@ -1,6 +1,6 @@
-//! The topology files of HPCC's ns-3 simulator and its descendants. A file has the three numbers `nodes switches
-//! links`, the switches' ids, and then one line per link: `src dst rate delay error_rate`, such as `0 320 25Gbps 1000ns
-//! 0`.
+//! The topology files of HPCC's ns-3 simulator and its descendants. A file has the numbers of nodes, of switches and of
+//! links, then the switches' ids, and then one line per link. A link's line is `src dst rate delay error_rate`, for
+//! example `0 320 25Gbps 1000ns 0`.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
 use super::{HOST, Place, Problem, ReadError, SWITCH};

@@ -21,14 +21,14 @@ use std::sync::Arc;
 pub enum Choice {
     /// The shortest paths, selected hop by hop as in flow-level ECMP.
     Ecmp,
-    /// The `k` shortest loopless paths with nearly equal probability (Yen, 1971). If several longest paths compete for
-    /// the last places among the `k`, a random choice of them is used.
+    /// The `k` shortest loopless paths with nearly equal probability (Yen, 1971). If there are more paths of the
+    /// greatest length than places left among the `k`, a random choice of these paths is used.
     KShortest {
         /// Number of paths, at least 1.
         k: u32,
     },
-    /// The k + 1 [parallel paths](crate::Bcube::parallel_path) of BCube, by number modulo k + 1. Choice 0 is a shortest
-    /// path.
+    /// The k + 1 [parallel paths](crate::Bcube::parallel_path) of BCube: a choice c selects the path c modulo k + 1.
+    /// Choice 0 selects a shortest path.
     Bcube,
 }
 

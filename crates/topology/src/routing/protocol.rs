@@ -6,8 +6,8 @@ use std::str::FromStr;
 /// The direction that dimension-order routing takes around a ring if the paths in both directions are equally long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tie {
-    /// Up if the source has an even coordinate in this dimension, and down if it is odd. The other rules treat all
-    /// sources alike.
+    /// Up if the source's coordinate in this dimension is even, down if the coordinate is odd. The other rules treat
+    /// all sources alike.
     Parity,
     /// Each packet draws one of the directions with probability 1/2.
     Split,
