@@ -1,9 +1,9 @@
 //! A barrier for threads that meet every few microseconds. A waiting thread spins for about the time that it takes to
 //! wake a thread, and then sleeps.
 //!
-//! The two pure strategies are always to spin and always to sleep. With this limit, a wait takes at most about twice
-//! the processor time of the better strategy (Karlin et al., SOSP 1991). If some thread has no core, a waiting thread
-//! soon sleeps and frees its core.
+//! The two pure strategies are always to spin and always to sleep. A thread that spins for the time of a wake-up and
+//! then sleeps uses at most about twice the processor time of the better strategy (Karlin et al., SOSP 1991). If some
+//! thread has no core, a waiting thread soon sleeps and frees its core.
 
 use crate::sync::{
     AtomicBool, AtomicU32, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, PoisonError, SPINS, panicking,

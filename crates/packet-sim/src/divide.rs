@@ -191,7 +191,7 @@ impl Growing {
         let left = parts / 2;
         let total: u64 = groups.iter().map(|&group| self.load[group as usize].max(1)).sum();
         let share = u64::try_from(u128::from(total) * left as u128 / parts as u128)
-            .expect("the share must be less than the total load, which fits 64 bits");
+            .expect("the load of one half must be at most the total load, which fits 64 bits");
         let (a, b) = self.grow(groups, share);
         self.bisect(&a, left, next, part);
         self.bisect(&b, parts - left, next, part);
@@ -209,8 +209,8 @@ impl Growing {
         for &group in groups {
             side[group as usize] = Side::Rest;
         }
-        // The decrease of the rate of the links between the halves if the group joins the growing half: the rate of the
-        // group's links into the growing half, less the rate of its other links.
+        // For each group, the decrease of the total rate of the links between the halves if the group joins the growing
+        // half: the rate of the group's links into the growing half, less the rate of its links into the other half.
         let mut gain: Vec<i64> = vec![0; self.load.len()];
         for &group in groups {
             let inside =
@@ -268,9 +268,9 @@ mod tests {
     #[test]
     fn parts_are_of_about_equal_load_and_few_links_are_cut() {
         let rates = ClosRates { host: RATE, uplink: RATE, core: RATE };
-        // Directed links cut by a division into two halves. Torus of 8x8x8: two planes of 64 links in two
-        // directions each, 256 in total. Fat-tree with k = 8: each of the 8 pods has 8 uplinks to the cores
-        // in the other half, in two directions, 128 in total.
+        // The greatest number of directed links that a division into two halves may cut. Torus of 8x8x8: two planes of
+        // 64 links in two directions each, 256 in total. Fat-tree with k = 8: each of the 8 pods has 8 uplinks to the
+        // cores in the other half, in two directions, 128 in total.
         let fabrics = [(torus(&[8, 8, 8], RATE, DELAY), 256), (fat_tree(8, rates, DELAY), 128)];
         for (topology, most_cut) in fabrics {
             let topology = topology.expect("valid sizes");

@@ -1,7 +1,7 @@
 //! The event queue: a calendar of short buckets, with a heap for later events (the alternatives are in
 //! `docs/src/decisions/0006-event-queue.md`).
 //!
-//! Apart from outdated events, the queue holds at most one arrival per link and one wake-up per node. So it has few
+//! For each link and node, the queue holds at most one event of each kind, apart from outdated events. So it has few
 //! entries, and nearly all entries are due within one packet time. A bucket is sorted when the clock reaches it. Its
 //! entries are 64-bit integers, which sort fast and take half the memory of events.
 
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     Tail,
     /// A port ends a transmission.
     Sent,
-    /// A credit arrives by a link.
+    /// A credit arrives over a link.
     Credit,
     /// Flow control of a link must be called: its timer expires, or a packet that it counts has left the node.
     FlowControl,
@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     PortTick,
     /// The forwarder of a node ticks.
     Tick,
-    /// A node wakes up.
+    /// The clock reaches a time at which a node has asked to be woken.
     Wake,
     /// The next flows of the workload start.
     Flow,
@@ -166,14 +166,14 @@ impl EventQueue {
         }
     }
 
-    /// Advances to the next bucket that holds an event, if the current bucket is empty and the next bucket begins
-    /// before `end`. Returns true if the queue has advanced.
+    /// Advances to the next bucket that holds an event, if the current bucket is empty and that bucket begins before
+    /// `end`. Returns true if the queue has advanced.
     #[inline]
     pub(crate) fn turn(&mut self, end: Time) -> bool {
         self.serving.is_empty() && self.advance(end).is_some()
     }
 
-    /// The events that are now in the current bucket.
+    /// The events that are now in the current bucket, in order.
     pub(crate) fn present(&self) -> impl Iterator<Item = Event> {
         self.serving.iter().rev().map(|&entry| self.event(self.current, entry))
     }
@@ -184,7 +184,7 @@ impl EventQueue {
         self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
     }
 
-    /// The event `distance` places after the next event, if it is already in the current bucket.
+    /// The event `distance` places after the next event; `None` if the current bucket ends before it.
     #[inline]
     pub(crate) fn ahead(&self, distance: usize) -> Option<Event> {
         let i = self.serving.len().checked_sub(distance + 1)?;
@@ -214,7 +214,7 @@ impl EventQueue {
         }
     }
 
-    /// Time of the next event.
+    /// Time of the next event; `None` if the queue is empty.
     pub(crate) fn next_time(&self) -> Option<Time> {
         if let Some(&entry) = self.serving.last() {
             return Some(self.event(self.current, entry).time());
@@ -277,7 +277,7 @@ impl EventQueue {
         Some(())
     }
 
-    /// The first bucket after the current one that is not empty.
+    /// Number of the first bucket of the wheel, after the current bucket, that is not empty.
     fn next_occupied(&self) -> Option<u64> {
         let after = self.current + 1;
         let start = (after % BUCKETS) as usize;

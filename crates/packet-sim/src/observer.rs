@@ -11,7 +11,7 @@ pub(crate) enum Heard {
     Dropped { node: NodeId, port: Option<PortId>, packet: Packet, why: DropReason },
 }
 
-/// The log of one partition, in order of events.
+/// The log of one partition: calls of the observer that the engine has yet to make, in order of events.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     entries: Vec<(Event, u64, Heard)>,

@@ -33,8 +33,8 @@ pub struct PortSetup {
 /// Additional bytes of memory of a port that has more than a plain FIFO.
 pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
 
-/// Histogram of a port's queue length at packet arrivals. Number i, counted from 0, counts the packets that found at
-/// least `2^(i-1)` and fewer than `2^i` bytes; the last number also counts all greater lengths. The length includes the
+/// Histogram of a port's queue length at packet arrivals. Entry i, counted from 0, counts the packets that found at
+/// least `2^(i-1)` and fewer than `2^i` bytes; the last entry also counts all greater lengths. The length includes the
 /// arriving packet and the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDepths(pub [u64; 40]);
@@ -72,7 +72,7 @@ pub(crate) struct Port {
     /// The port at the far end.
     pub(crate) to_port: PortId,
     pub(crate) up: bool,
-    /// True if each departure is a separate event.
+    /// True if the port is served: a departure may be a separate event (see [`Served`]).
     pub(crate) is_served: bool,
     /// True if the link leads to another partition.
     pub(crate) is_remote: bool,
@@ -126,14 +126,14 @@ pub(crate) struct Coming {
     pub(crate) out: Option<PortId>,
 }
 
-/// A packet accepted by a port.
+/// An entry of the ledger: a packet that a port has accepted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leaving {
     /// Time at which the last bit leaves the port.
     pub(crate) sent: Time,
     pub(crate) arrives: Time,
-    /// The slot of this partition's copy of the packet, if the link leads to another partition and there is
-    /// a copy.
+    /// If the link leads to another partition: the slot of this partition's copy of the packet, or `NOWHERE` if there
+    /// is no copy. Otherwise unused.
     pub(crate) slot: u32,
     pub(crate) size: u32,
 }
@@ -165,7 +165,7 @@ pub(crate) struct Served {
     pub(crate) departures: Vec<Departure>,
     /// Time of the next call to flow control: its timer or a departure. Events for other times are stale.
     pub(crate) wake: Time,
-    /// Time at which the host will have taken all bytes that have arrived for it.
+    /// Time at which the node's host will have taken all bytes that have arrived for it by this port.
     pub(crate) drained_at: Time,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
     /// Time of the agent's next tick. [`Time::NEVER`] if the agent must be asked for the time; [`Time::ZERO`] if the
@@ -335,7 +335,7 @@ impl Port {
         prefetch(&self.stats);
     }
 
-    /// Brings `queued` of a port without a ledger up to `now`.
+    /// Subtracts from `queued` the bytes of the packets that have left the port by `now`. The port must have no ledger.
     #[inline]
     pub(crate) fn settle(&mut self, now: Time, class: &Class) {
         self.queued -= self.wire.settle(now + class.delay);
@@ -381,7 +381,7 @@ impl Special {
         }
     }
 
-    /// The packet that will probably be served next.
+    /// The slot of the packet that will probably be served next.
     #[inline]
     pub(crate) fn next(&self) -> Option<u32> {
         self.served.as_ref()?.queue.foresee()

@@ -76,7 +76,7 @@ pub struct Simulation<O> {
     chooser: Chooser,
     /// The measured part of the run that has not been passed to `chooser` yet.
     unjudged: Piece,
-    /// Peak number of packets in earlier divisions of the fabric.
+    /// Peak number of packets inside the fabric before the latest change of the division.
     peak_packets: usize,
     /// Times at which links fail or recover, in order.
     changes: Vec<Time>,
@@ -92,7 +92,8 @@ pub struct Simulation<O> {
     observer: O,
 }
 
-/// Number of windows after which [`Simulation::run`] calls `check` and passes the logged entries to the observer.
+/// On several threads, the number of windows after which [`Simulation::run`] calls `check` and passes the logged
+/// entries to the observer.
 const WINDOWS_A_CHECK: u32 = 256;
 
 /// Number of threads that this machine can run at once.
@@ -321,7 +322,7 @@ impl<O: Observer> Simulation<O> {
         let other = self
             .other_division
             .as_mut()
-            .expect("a second division must exist when the chooser asks for windows");
+            .expect("the other division must exist when the chooser asks for a change");
         let old = std::mem::take(&mut self.partitions);
         self.partitions = regroup(old, &self.plan, &self.division, other);
         std::mem::swap(&mut self.division, other);
@@ -374,10 +375,10 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the previous call. Such a
-    /// link is paused, has packets to send, and has sent no data packet since the previous call. The reason is that the
-    /// memory at its far end is full of packets that wait only for such links. Only a failure would ever resolve the
-    /// cycle. Call this at intervals much longer than a pause.
+    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the previous call. Each
+    /// of these links is paused, has packets to send, and has sent no data packet since the previous call. All packets
+    /// in the memory at the far end of each link wait for links in the same state. Only a failure would ever resolve
+    /// the cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())

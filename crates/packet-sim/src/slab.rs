@@ -11,7 +11,7 @@ pub(crate) struct Origin {
     pub(crate) bound: u32,
 }
 
-/// No link.
+/// No link, or no slot.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 impl Origin {

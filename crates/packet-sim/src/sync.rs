@@ -6,7 +6,8 @@ pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering}
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) use std::thread::panicking;
 
-/// Number of spins before a waiting thread sleeps. They take about 50 us, which is about the time to wake a thread.
+/// Number of spins before a waiting thread sleeps. The spins take about 50 us, which is about the time to wake a
+/// thread.
 pub(crate) const SPINS: u32 = 2_000;
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ pub(crate) enum Chooser {
     Drawn { stream: Stream, left: u64, together: bool },
 }
 
-/// Number of events that one thread processes between two decisions, about one or two milliseconds.
+/// Number of events that one thread processes between two decisions. They take about one or two milliseconds.
 const EVENTS_A_PIECE: u64 = 1 << 14;
 /// With [`Threads::Drawn`], the length of a period is a random power of two. These are the largest
 /// exponents: `EVENTS_A_TURN` for periods of one thread (in events), `WINDOWS_A_TURN` for periods of several
@@ -152,7 +152,7 @@ const MEETING_NS: f64 = 500.0;
 const WORTH_IT: f64 = 1.1;
 /// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;
-/// Length of the slices of a run whose costs are compared.
+/// Length of a slice of the run. The costs of slices are compared.
 const SLICE: Duration = Duration::from_millis(2);
 /// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each failed
 /// trial, at most `MOST_DOUBLINGS` times.
@@ -166,9 +166,8 @@ const MOST_DOUBLINGS: u32 = 4;
 const RECENT: usize = 8;
 /// Number of slices in a trial of one thread.
 const TRIAL_OF_ONE: usize = 3;
-/// Maximum number of slices in a trial of several threads. One slice after the first that reaches the speedup
-/// `WORTH_IT` ends the trial with success. If later slices are slow, the run soon returns to one thread (see
-/// `PATIENCE`).
+/// Maximum number of slices in a trial of several threads. Any slice but the first ends the trial with success if it
+/// reaches the speedup `WORTH_IT`. If later slices are slow, the run soon returns to one thread (see `PATIENCE`).
 const TRIAL_OF_SEVERAL: usize = 4;
 /// Maximum excess of the time on several threads over the estimated time on one thread. Beyond this excess, the run
 /// returns to one thread.

@@ -27,9 +27,9 @@ impl Watchdog {
     }
 }
 
-/// Returns the edges between links from which every path leads only to stuck links. If any packet in a
-/// node's memory can still leave, to a host or over a link that is not stuck, that memory will eventually be
-/// freed.
+/// Returns the edges between links from which every path leads only to stuck links. An edge is a pair of links: a
+/// packet that arrived over the first link waits for the second link. If any packet in a node's memory can still leave,
+/// to a host or over a link that is not stuck, that memory will eventually be freed.
 fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> Vec<(LinkId, LinkId)> {
     loop {
         let mut sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();
@@ -47,7 +47,7 @@ fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> 
 }
 
 /// Returns a cycle of a graph given by its edges. The function starts at the lowest link, always follows the first
-/// edge, and returns the cycle that this walk reaches.
+/// edge, and returns the cycle that this walk reaches; `None` if the walk ends.
 fn cycle(mut edges: Vec<(LinkId, LinkId)>) -> Option<Vec<LinkId>> {
     edges.sort_unstable();
     edges.dedup();

@@ -36,7 +36,7 @@ struct Boxes {
     desks: Vec<Desk>,
     /// Set by the thread of the first partition to end the run.
     stop: AtomicBool,
-    /// A mailbox for each pair of partitions.
+    /// A mailbox for each pair of partitions, indexed by the sender and then by the receiver.
     mail: Vec<Vec<Mutex<Vec<Mail>>>>,
 }
 
@@ -148,7 +148,8 @@ impl<'a> Windows<'a> {
         })
     }
 
-    /// Runs one partition. Returns true if the end was reached, and false if the run was stopped.
+    /// Runs one partition, window by window. Calls `after` before each window; if `after` returns true, the run of all
+    /// partitions stops. Returns true if no event is left before the end, and false if the run was stopped.
     fn work(
         &self,
         partition: &mut Partition,
@@ -180,8 +181,8 @@ impl<'a> Windows<'a> {
             }
             let next = boxes.desks.iter().map(|desk| desk.next_event.load(Ordering::Relaxed)).min();
             let next = Time::from_ps(next.expect("there must be at least one partition"));
-            // Only the thread of the first partition decides. The other threads learn of the decision after
-            // the next barrier.
+            // On the thread of the first partition, `after` decides whether to stop the run. All threads act on this
+            // decision after the next barrier.
             stop = after(boxes, next);
             if next >= self.end {
                 return Ok(true);

@@ -14,7 +14,7 @@ pub struct Digest(u128);
 
 impl Digest {
     /// Adds a row.
-    #[allow(clippy::cast_possible_truncation, reason = "the array has 256 elements")]
+    #[allow(clippy::cast_possible_truncation, reason = "a table has at most 256 columns")]
     pub fn add<R: Row>(&mut self, row: &R) {
         let mut hash = Fnv::default();
         hash.bytes(R::TABLE.as_bytes());
@@ -68,7 +68,7 @@ impl Fnv {
 }
 
 /// Makes every bit affect the whole hash. Without this, the sum of several hashes could cancel differences, since the
-/// last byte that FNV hashes affects only a few bits. The function is reversible.
+/// last byte that FNV hashes affects only a few bits. The function is reversible, so different hashes stay different.
 fn mix(mut hash: u128) -> u128 {
     // An odd constant without structure: the fractional part of the golden ratio.
     const GOLDEN: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;

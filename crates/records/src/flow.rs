@@ -6,7 +6,7 @@ use raddle_core::{Duration, Flow};
 /// The result of a flow. Times are in picoseconds, without rounding. A time is `None` if its event has not happened.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct FlowRecord {
-    /// Index of the flow in the workload.
+    /// The flow's number: its index in the workload. Flows that programs start have numbers after the workload's flows.
     pub id: u32,
     /// Sender.
     pub src: u32,

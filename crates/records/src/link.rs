@@ -32,9 +32,9 @@ impl Row for LinkRecord {
         Column::integer("from", "node at the sending end"),
         Column::integer("to", "node at the receiving end"),
         Column::integer("data_packets", "packets with application bytes that crossed the link"),
-        Column::integer("data_bytes", "bytes of these packets, headers included"),
+        Column::integer("data_bytes", "bytes of the packets in data_packets, headers included"),
         Column::integer("control_packets", "packets without application bytes that crossed the link"),
-        Column::integer("control_bytes", "their bytes"),
+        Column::integer("control_bytes", "bytes of the packets in control_packets, headers included"),
         Column::integer("drops", "packets lost at the link's egress port or on the link"),
         Column::integer(
             "peak_queue_bytes",

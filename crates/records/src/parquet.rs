@@ -24,8 +24,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The key of the [`SCHEMA_VERSION`] in a file's key-value metadata.
 pub(crate) const SCHEMA_NOTE: &str = "raddle.schema_version";
 
-/// Number of rows held in memory before they are written as a group. The file's footer keeps some kilobytes per group
-/// in memory until the end, so smaller groups would take more memory in a long run.
+/// Number of rows held in memory before they are written as a group. For the file's footer, the writer keeps some
+/// kilobytes per group in memory until the end. Smaller groups would therefore take more memory in a long run.
 const GROUP_ROWS: usize = 1 << 18;
 
 /// The buffered values of a column, and a flag for each row: whether the row has a value.
@@ -96,7 +96,7 @@ pub struct TableWriter<R: Row> {
 }
 
 impl<R: Row> TableWriter<R> {
-    /// Returns the greatest number of bytes of memory in which a writer buffers rows of a table with `rows` rows.
+    /// Returns the peak memory in bytes that a writer needs to buffer rows, for a table with `rows` rows.
     #[must_use]
     pub fn buffer_bytes(rows: u64) -> u64 {
         let cell = |column: &Column| size_of::<u64>() + if column.nullable { size_of::<i16>() } else { 0 };

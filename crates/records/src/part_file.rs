@@ -1,8 +1,8 @@
 //! Files that get their final name only when they are complete.
 //!
-//! A file is created exclusively in its final folder, under a random name that cannot be guessed. It is written,
-//! synced, and then renamed. At any time, the final name refers either to the whole earlier file, if there was one, or
-//! to the whole new file.
+//! A file is created in its final folder, under a random name that no other file has and that cannot be guessed. It is
+//! written, synced, and then renamed. At any time, the final name refers either to the whole earlier file, if there was
+//! one, or to the whole new file.
 
 use crate::RecordsError;
 use std::fs::{self, File};
@@ -22,8 +22,8 @@ pub struct PartFile {
 }
 
 impl PartFile {
-    /// Creates the temporary file for the file at `path`. Both have the same extension. If `path` is a symbolic link,
-    /// the new file replaces the link's target.
+    /// Creates the temporary file for the file at `path`. Both files have the same extension. If `path` is a symbolic
+    /// link, the new file replaces the link's target.
     ///
     /// # Errors
     /// If the file cannot be created.

@@ -83,7 +83,7 @@ impl Quantiles {
         self.known += 1;
     }
 
-    /// Returns the percentiles by nearest rank, after the last pass. `None` for an empty sample.
+    /// Returns the percentiles by nearest rank, after the last pass. Each percentile is `None` for an empty sample.
     ///
     /// # Panics
     /// If the last pass has not ended.

@@ -11,7 +11,7 @@ pub struct RankRecord {
     pub node: u32,
     /// Time at which the rank's program ended. `None` if the program did not end.
     pub finished_ps: Option<u64>,
-    /// Total compute time of the rank's streams.
+    /// Total compute time of the rank, summed over its streams, which are independent sequences of operations.
     pub computed_ps: u64,
     /// Number of messages that the rank sent.
     pub sent_messages: u64,

@@ -199,7 +199,7 @@ impl TableReader {
         Ok(Table { columns, metadata: BTreeMap::new(), rows })
     }
 
-    /// Returns a table with the file's columns, as far as their types are read, and no rows.
+    /// Returns a table without rows that has all columns of the file whose types can be read.
     fn empty(&self) -> Table {
         let columns = self.reader.metadata().file_metadata().schema_descr().columns();
         let empty = columns.iter().filter_map(|column| Some((column.name().to_owned(), no_values(column)?)));

@@ -22,9 +22,9 @@ pub struct Ideal {
 pub struct Recorder {
     /// Number of flows in the workload.
     flows: usize,
-    /// Flows of the workload that follow the latest opened flow.
+    /// Flows of the workload whose ids are above the ids of all opened flows.
     ahead: Queued,
-    /// Flows of the workload that precede the latest opened flow and have not been opened by a host.
+    /// Flows of the workload that no host has opened, although a flow with a higher id was opened.
     unopened: BTreeMap<FlowId, Flow>,
     ideal: Box<dyn Fn(&Flow) -> Ideal + Send>,
     /// The live flows, indexed by their key on the wire.
@@ -138,8 +138,8 @@ impl Recorder {
                 live.rate = rate;
                 live.paced = true;
             }
-            // The reporting node is not the end of the live flow that sends such reports. The late report is about an
-            // earlier flow with the same key.
+            // The reporting node is not the end of the live flow that sends such reports. The report is therefore late:
+            // it is about an earlier flow with the same key.
             _ => self.unmatched += 1,
         }
         if !live.done() {

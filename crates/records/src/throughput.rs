@@ -2,7 +2,8 @@
 
 use crate::{Cell, Column, Row};
 
-/// Packets and bytes of a flow received in one interval. An interval without any event of the flow has no row.
+/// Packets and bytes of a flow received in one interval. An interval in which no packet of the flow arrived and the
+/// flow changed no port has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ThroughputRecord {
     /// The flow.
@@ -35,7 +36,7 @@ impl Row for ThroughputRecord {
         Column::integer("from_ps", "start of the interval"),
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("arrived_packets", "packets of the flow that arrived completely, in order or not"),
-        Column::integer("arrived_bytes", "application bytes in these packets"),
+        Column::integer("arrived_bytes", "application bytes of the packets in arrived_packets"),
         Column::integer(
             "in_order_bytes",
             "application bytes delivered in order; empty if the run ended before the receiver reported them",

@@ -3,14 +3,15 @@
 use crate::{Cell, Column, Row};
 use raddle_core::{Count, Drops, Duration, PacketKind, Time, Totals};
 
-/// The totals of a run. Counts are packet hops: a packet is counted once on each link over which it is sent.
+/// The totals of a run. The counts by kind of packet are packet hops: a packet is counted once on each link over which
+/// it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct TotalsRecord {
     /// Packets with application bytes.
     pub data: Count,
     /// Acknowledgements, and all other packets that a transport sends without application bytes.
     pub ack: Count,
-    /// Flow events that are broadcast or sent to a controller, announcements, and digests.
+    /// Packets with flow events (broadcast or sent to a controller), announcements or digests.
     pub event: Count,
     /// Control packets from one node to another, such as notices of dropped broadcasts, pause frames and HULA probes:
     /// [`PacketKind::Notice`].
@@ -70,7 +71,7 @@ impl Row for TotalsRecord {
             "data_packets",
             "data packets; a packet is counted once for each link that it crossed",
         ),
-        Column::integer("data_bytes", "bytes of these data packets, headers included"),
+        Column::integer("data_bytes", "bytes of the packets in data_packets, headers included"),
         Column::integer(
             "ack_packets",
             "transport packets without application bytes, counted like data_packets",

@@ -14,14 +14,14 @@ use std::ops::Range;
 /// The nodes of a `BCube(n, k)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bcube {
-    /// Ports of a switch, which is also the base of the digits.
+    /// Number of ports of a switch, which is also the base of the digits.
     n: u32,
     /// Index of the highest digit.
     k: u32,
 }
 
 impl Bcube {
-    /// Creates a BCube of this size. The number of nodes must not exceed the number of ids.
+    /// Creates a `BCube(n, k)`. The number of nodes must fit a `u32`.
     #[must_use]
     pub const fn new(n: u32, k: u32) -> Self {
         Self { n, k }
@@ -75,7 +75,8 @@ impl Bcube {
         NodeId(server.0 - self.digit(server, i) * place + c * place)
     }
 
-    /// Returns the switch at port i of a server. The number of the switch's port is the server's digit i.
+    /// Returns the switch at port i of a server. The link between them ends at port c of the switch, where c is the
+    /// server's digit i.
     #[must_use]
     pub fn switch(&self, server: NodeId, i: u32) -> NodeId {
         let place = self.n.pow(i);
@@ -88,7 +89,7 @@ impl Bcube {
         node.0.checked_sub(self.hosts()).map(|place| place / self.switches_of_a_level())
     }
 
-    /// Returns the server at port c of a switch.
+    /// Returns the server at port c of a switch. `level` is the switch's level.
     fn server(self, switch: NodeId, level: u32, c: u32) -> NodeId {
         let place = self.n.pow(level);
         let label = (switch.0 - self.hosts()) % self.switches_of_a_level();
@@ -142,8 +143,8 @@ impl Bcube {
         }
     }
 
-    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in order, and the node to which the
-    /// port leads.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in ascending order, and the node to
+    /// which the port leads.
     pub fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         if at == to {
             return;
@@ -159,7 +160,7 @@ impl Bcube {
                 visit(port(c), self.server(at, level, c));
             }
             None if self.differing(at, to).next().is_none() => {
-                // The digits that both nodes have agree, so `to` is a switch next to `at`.
+                // The server `at` has the same digits as the switch `to`, so they are neighbours.
                 open.into_iter().for_each(|level| visit(port(level), to));
             }
             None => {
@@ -169,8 +170,8 @@ impl Bcube {
         }
     }
 
-    /// Writes the egress ports along the parallel path `number` between two servers to `out`. Clears `out`
-    /// first. No two of the k + 1 paths share a server or a switch between their ends.
+    /// Writes the egress ports along the parallel path `number` between two servers to `out`. Clears `out` first. The
+    /// path is empty if `src` is `dst`. No two of the k + 1 paths share a server or a switch between their ends.
     ///
     /// A path corrects one digit after another, cyclically downwards from its first digit. If the servers
     /// agree in the first digit, the path first changes this digit and corrects it last. Such a path has four links
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn oracle_12_sizes_of_bcube() {
-        // Columns: n, and the servers and switches of BCube(n, 1), whose servers have two ports.
+        // Columns: n, and the numbers of servers and switches of BCube(n, 1), whose servers have two ports.
         let dual = [(4, 16, 8), (8, 64, 16), (11, 121, 22), (12, 144, 24)];
         let rows = dual.map(|(n, servers, switches)| (n, 1, servers, switches, 2));
         for (n, k, servers, switches, ports) in rows.into_iter().chain([(2, 3, 16, 32, 4), (5, 0, 5, 1, 1)]) {

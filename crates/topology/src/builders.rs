@@ -146,11 +146,11 @@ impl ClosRates {
     }
 }
 
-/// Builds a Clos network of two or three tiers of switches. [`ClosSize`] describes its ports, and [`Clos`]
-/// the numbers of its nodes.
+/// Builds a Clos network of two or three tiers of switches. [`ClosSize`] describes the order of its ports, and the
+/// module [`crate::clos`] the order of its nodes.
 ///
 /// # Errors
-/// If a rate or a number other than that of cores is zero, if there are several pods without cores, or if there are too
+/// If a rate is zero, a number other than that of cores is zero, there are several pods without cores, or there are too
 /// many nodes or ports.
 pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topology, BuildError> {
     let ClosSize { pods, edges, aggregations, cores, hosts } = size;
@@ -193,9 +193,8 @@ pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topolog
     Ok(builder.build(Shape::Clos(size)))
 }
 
-/// Builds a folded Clos of two tiers. Its nodes are the hosts, then the leaves, then the spines. A leaf's
-/// first ports lead to its hosts, and its other ports lead to the spines in order. A spine's port number is
-/// the leaf's number.
+/// Builds a folded Clos of two tiers. Its nodes are the hosts, then the leaves, then the spines. A leaf's first ports
+/// lead to its hosts, and its other ports lead to the spines in order. Port i of a spine leads to the i-th leaf.
 ///
 /// # Errors
 /// If a number or a rate is zero, or there are too many nodes or ports.
@@ -225,13 +224,13 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
     clos(ClosSize::fat_tree(k), rates, delay)
 }
 
-/// Builds an extended generalized fat tree. [`XgftSize`] describes its structure, and [`Xgft`] the numbers of
-/// its nodes and ports.
+/// Builds an extended generalized fat tree. [`XgftSize`] describes the order of its ports, and the module
+/// [`crate::xgft`] its structure and the order of its nodes.
 ///
 /// # Errors
 /// If there is no level, `children` and `parents` have different lengths, a number or the rate is zero, or there are
 /// too many nodes or ports.
-#[allow(clippy::cast_possible_truncation, reason = "a digit is below the radix, a `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "a digit is below the number of parents, a `u32`")]
 pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     let (children, parents) = (&size.children, &size.parents);
     if children.len() != parents.len() {
@@ -269,9 +268,8 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
     Ok(builder.build(Shape::Xgft(size)))
 }
 
-/// Builds `BCube(n, k)`: n^(k+1) servers with k + 1 ports each, which forward packets, and k + 1 levels of
-/// n^k switches with n ports each. [`Bcube`] describes the numbers of nodes and ports (Guo et al., SIGCOMM
-/// 2009).
+/// Builds `BCube(n, k)`: n^(k+1) servers with k + 1 ports each, which forward packets, and k + 1 levels of n^k switches
+/// with n ports each. The module [`crate::bcube`] describes the order of nodes and ports (Guo et al., SIGCOMM 2009).
 ///
 /// # Errors
 /// If n or the rate is zero, or there are too many nodes or ports.
@@ -388,8 +386,8 @@ pub fn dumbbell(
     Ok(builder.build(Shape::General))
 }
 
-/// Builds a single switch with hosts. The switch is the last node, and its port number is the host's number.
-/// The fabric is the extended generalized fat tree of one level.
+/// Builds a single switch with hosts. The switch is the last node, and its port i leads to host i. The fabric is the
+/// extended generalized fat tree of one level.
 ///
 /// # Errors
 /// If there are no hosts, too many hosts, or the rate is zero.

@@ -34,11 +34,13 @@ pub enum Shape {
     Torus(Vec<u32>),
     /// Grid of these sizes without wrap-around, with ports as in a torus.
     Mesh(Vec<u32>),
-    /// Clos network of two or three tiers of switches; its nodes and ports are numbered as in [`crate::Clos`].
+    /// Clos network of two or three tiers of switches; [`crate::clos`] describes the order of its nodes, and
+    /// [`ClosSize`] the order of its ports.
     Clos(ClosSize),
-    /// Extended generalized fat tree; its nodes and ports are numbered as in [`crate::Xgft`].
+    /// Extended generalized fat tree; [`crate::xgft`] describes the order of its nodes, and [`XgftSize`] the order of
+    /// its ports.
     Xgft(XgftSize),
-    /// BCube; its nodes and ports are numbered as in [`Bcube`].
+    /// BCube; [`crate::bcube`] describes the order of its nodes and ports.
     Bcube(Bcube),
     /// Unknown structure: the topology has failed links, was read from a file, or is of another kind.
     General,
@@ -49,7 +51,7 @@ pub enum Shape {
 pub enum Relay {
     /// The node forwards such packets.
     Yes,
-    /// The node forwards such packets, although the input does not ask for it.
+    /// The node forwards such packets, although the file that describes the fabric does not ask for it.
     Unasked,
     /// The node forwards no such packets; no path leads through it.
     No,
@@ -60,7 +62,7 @@ pub enum Relay {
 pub struct Topology {
     shape: Shape,
     hosts: Vec<bool>,
-    /// Forwarding of each node; empty if all nodes forward.
+    /// Whether each node forwards packets of other nodes; empty if all nodes do.
     relays: Vec<Relay>,
     first_link: Vec<u32>,
     links: Vec<Option<Link>>,
@@ -127,8 +129,8 @@ impl Topology {
         self.nodes().any(|node| !self.relays(node) && self.links_from(node).nth(1).is_some())
     }
 
-    /// Returns true if `node` has several links and forwards packets of other nodes although the input does
-    /// not ask for it.
+    /// Returns true if `node` has several links and forwards packets of other nodes although the fabric's file does not
+    /// ask for it.
     #[must_use]
     pub fn relays_unasked(&self, node: NodeId) -> bool {
         self.relays.get(node.index()) == Some(&Relay::Unasked) && self.links_from(node).nth(1).is_some()
@@ -173,12 +175,12 @@ impl Topology {
         exists.then(|| self.link(self.link_id(node, port))).flatten()
     }
 
-    /// Returns all links, by id.
+    /// Returns all links with their ids, in order of the ids.
     pub fn links(&self) -> impl Iterator<Item = (LinkId, &Link)> {
         self.links.iter().enumerate().filter_map(|(i, link)| Some((LinkId::of(i), link.as_ref()?)))
     }
 
-    /// Returns the links that leave `node`, by port.
+    /// Returns the links that leave `node` with their ids, in order of the ports.
     pub fn links_from(&self, node: NodeId) -> impl Iterator<Item = (LinkId, &Link)> {
         let range = self.first_link[node.index()] as usize..self.first_link[node.index() + 1] as usize;
         range.filter_map(|i| Some((LinkId::of(i), self.links[i].as_ref()?)))
@@ -273,7 +275,7 @@ impl Builder {
 
     fn node(&mut self, host: bool, ports: usize) -> NodeId {
         self.hosts.push(host);
-        self.ports.push(u32::try_from(ports).expect("ports fit 32 bits"));
+        self.ports.push(u32::try_from(ports).expect("the number of ports must fit 32 bits"));
         NodeId::of(self.hosts.len() - 1)
     }
 
@@ -309,7 +311,7 @@ impl Builder {
         for (a, a_port, b, b_port, rate, delay) in self.duplex {
             for (from, from_port, to, to_port) in [(a, a_port, b, b_port), (b, b_port, a, a_port)] {
                 let slot = &mut links[(first_link[from.index()] + u32::from(from_port.0)) as usize];
-                assert!(slot.is_none(), "node {from} port {from_port} has two links");
+                assert!(slot.is_none(), "port {from_port} of node {from} must have only one link");
                 *slot = Some(Link { from, from_port, to, to_port, rate, line_rate: rate, delay });
             }
         }

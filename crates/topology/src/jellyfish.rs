@@ -1,10 +1,10 @@
 //! Random regular graphs of switches for Jellyfish.
 //!
-//! Singla et al., "Jellyfish: Networking Data Centers Randomly" (NSDI 2012), §3; specifications/pdq.md §12.
-//! First, random pairs of switches that are not neighbours and have free ports are joined until no such pair
-//! is left. If a switch then has two free ports, it replaces a random link by links to both ends of this
-//! link. If two neighbours have one free port each, each of them gets a link to one end of a removed random
-//! link. Every port is then used, except one port if the number of ports is odd.
+//! Singla et al., "Jellyfish: Networking Data Centers Randomly" (NSDI 2012), §3; specifications/pdq.md §12. First,
+//! random pairs of switches that are not neighbours and have free ports are joined until no such pair is left. If a
+//! switch then has two free ports, it replaces a random link by links to both ends of this link. If two neighbours have
+//! one free port each, each of them gets a link to one end of a removed random link. Every port is then used, except
+//! one port if the total number of ports is odd.
 
 use raddle_core::Stream;
 use rustc_hash::FxHashSet;
@@ -17,9 +17,9 @@ struct Graph {
     joined: FxHashSet<(u32, u32)>,
 }
 
-/// Returns a simple graph of `switches` nodes of this degree, as the neighbours of each node, in order. The
-/// degree must be less than the number of nodes. If both numbers are odd, one node has one neighbour less.
-/// Returns `None` if this draw cannot be completed or gives a graph that is not connected.
+/// Returns a simple graph of `switches` nodes of this degree, as the neighbours of each node, in ascending order. The
+/// degree must be less than the number of nodes. If both numbers are odd, one node has one neighbour fewer. Returns
+/// `None` if this draw cannot be completed or gives a graph that is not connected.
 pub(crate) fn random_regular(switches: usize, degree: usize, stream: &mut Stream) -> Option<Vec<Vec<u32>>> {
     let neighbours = (0..switches).map(|_| Vec::with_capacity(degree)).collect();
     let mut graph = Graph { degree, neighbours, joined: FxHashSet::default() };
@@ -69,7 +69,8 @@ impl Graph {
                 if failures <= open.len() {
                     continue;
                 }
-                // Few pairs that can be joined are left, or none. So all of these pairs are listed.
+                // After so many failures, few pairs that can be joined are left, or none. All of these pairs are
+                // therefore listed.
                 let pairs = (0..open.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
                 let pairs: Vec<_> = pairs.filter(|&(i, j)| !self.are_joined(open[i], open[j])).collect();
                 if pairs.is_empty() {

@@ -1,5 +1,5 @@
-//! Fabrics as graphs: nodes, ports and links, builders of common topologies, failed links, and routing (path
-//! samplers and the link weights that they imply).
+//! Fabrics as graphs: nodes, ports and links, builders of common topologies, failed links, and routing (which draws
+//! paths and computes how often packets cross each link).
 
 pub mod bcube;
 mod below;

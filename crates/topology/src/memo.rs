@@ -7,8 +7,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Greatest total number of elements in the arrays of a memo.
 const MOST: usize = 1 << 22;
 
-/// A cache of arrays. If a further array would make their total size exceed the limit, it first drops all other arrays.
-/// No table therefore grows with the square of a fabric's size. The limit affects only speed.
+/// A cache of arrays. If a further array would make the total number of elements exceed the limit, the cache first
+/// drops all other arrays. No cache therefore grows with the square of the number of nodes. The limit affects only
+/// speed.
 #[derive(Debug)]
 pub struct Memo<K, T> {
     known: RwLock<Known<K, T>>,

@@ -22,7 +22,7 @@ fn topologies() -> Vec<Topology> {
     all.map(|built| built.expect("a small fabric")).into()
 }
 
-/// Tries mutations of the texts. More than one mutation in a hundred must be readable.
+/// Reads random mutations of the texts. More than one mutation in a hundred must be readable.
 fn survives(texts: &[String], read: fn(&str) -> Result<Topology, ReadError>, again: impl Fn(&Topology)) {
     const INPUTS: u64 = 20_000;
     for text in texts {

@@ -6,8 +6,8 @@ use raddle_core::{DropReason, Fate, Node, Packet};
 use raddle_topology::Link;
 
 impl Partition {
-    /// Applies link noise and the port's agent to an arriving packet, before its node sees it. Returns false if the
-    /// packet was lost or cannot be read.
+    /// Passes an arriving packet through the link's noise and to the agent of its ingress port, before the node sees
+    /// it. Returns false if the packet was lost or cannot be read.
     #[inline(never)]
     pub(super) fn inspect(&mut self, link: u32, reverse: u32, slot: u32) -> bool {
         let to_node = self.fabric.links.ports[link as usize].wire.to_node;
@@ -20,8 +20,8 @@ impl Partition {
 }
 
 impl Fabric {
-    /// Returns true if the packet arrives and can be read. If the packet is damaged and cannot be read, its node's host
-    /// is told.
+    /// Returns true if the packet arrives and can be read. If the packet is damaged and cannot be read, the host at the
+    /// link's far end is told.
     fn survives(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> bool {
         let Some(noise) = self.links.specials[link].as_mut().and_then(|special| special.noise.as_mut())
         else {

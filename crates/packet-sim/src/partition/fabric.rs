@@ -1,4 +1,4 @@
-//! The runtime of a partition's nodes: the clock, the links and their ports, and the packets inside.
+//! The runtime of a partition's nodes: the clock, the links and their ports, and the partition's packets.
 
 use super::links::Links;
 use crate::events::{Event, EventQueue, Kind};
@@ -36,13 +36,13 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Index of the link behind a port.
+    /// Returns the index of the link that starts at a port.
     #[inline]
     pub(super) fn link(self, port: PortId) -> usize {
         (self.first_link + u32::from(port.0)) as usize
     }
 
-    /// The port at which a link starts.
+    /// Returns the port at which a link starts.
     pub(super) fn port(self, link: usize) -> PortId {
         PortId::of(link - self.first_link as usize)
     }

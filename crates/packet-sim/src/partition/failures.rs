@@ -6,13 +6,14 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Change, DropReason, NodeId, Paused, PortId};
 use raddle_topology::Link;
 
-/// Number of the first step of a change that belongs to a node. Earlier steps belong to links, in order of link. This
-/// step and later steps belong to nodes, in order of node. The order of steps does not depend on the division into
-/// partitions.
+/// A change is processed in numbered steps, which order the entries of the log. Steps below this number belong to
+/// links, in order of link. The other steps belong to nodes, in order of node. The order does not depend on the
+/// division into partitions.
 const FIRST_NODE_STEP: u64 = 1 << 32;
 
 impl Partition {
-    /// Takes links down or up. Packets that are queued for a failed link, or travel on it, are dropped.
+    /// Processes the change with this index: takes links down or up. Packets that are queued for a failed link, or
+    /// travel on it, are dropped.
     pub(super) fn change(&mut self, index: usize) {
         let changes = std::sync::Arc::clone(&self.changes);
         let Change { links, up, .. } = &changes[index];
@@ -51,8 +52,8 @@ impl Partition {
         self.fabric.log.step = 0;
     }
 
-    /// Restarts flow control at both ends of links that have come up again, because earlier flow control frames have no
-    /// effect any more.
+    /// Restarts flow control at both ends of links that have come up again, because flow control frames from before the
+    /// failure have no effect any more.
     fn restore(&mut self, here: &[usize]) {
         let both = |&link: &usize| [link, self.fabric.links.ports[link].reverse as usize];
         let mut ports: Vec<usize> = here.iter().flat_map(both).collect();
@@ -85,8 +86,8 @@ impl Partition {
         }
     }
 
-    /// Processes a failure at the link's far end: drops the packets that have left the port. If the port is
-    /// in this partition too, adds the packets that have not left the port to `waiting`.
+    /// Processes a failure at the link's far end: drops the packets that have left the near end's port. If that port is
+    /// in this partition too, adds the packets that have not left it to `waiting`.
     fn cut_far_end(&mut self, link: usize, from: NodeId, out: PortId, waiting: &mut Vec<u32>) {
         let from_is_here = self.is_here(from);
         let Self { nodes, fabric, .. } = self;
@@ -117,7 +118,7 @@ impl Partition {
         let Self { nodes, fabric, .. } = self;
         let node = &mut nodes[fabric.owner(u32::try_from(link).expect("a link id must fit 28 bits"))];
         let now = fabric.now;
-        // Dropped packets that still occupy the node's memory.
+        // Class, size and ingress port of each dropped packet that waited in the port's queue.
         let mut inside = Vec::new();
         let mut past = None;
         let port = &mut fabric.links.ports[link];
@@ -176,7 +177,7 @@ impl Partition {
         }
     }
 
-    /// Tells every node of this partition of a change.
+    /// Tells every node of this partition of the change with this index.
     pub(super) fn discover(&mut self, index: usize) {
         let Change { links, up, .. } = &self.changes[index];
         for node in &mut self.nodes {

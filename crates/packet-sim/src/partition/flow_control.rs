@@ -1,4 +1,5 @@
-//! Flow control of links: the node memory that packets occupy, pauses, and the links that wait for each other.
+//! Flow control of links: charges packets to the memory of nodes, pauses ports, and lists links that wait for each
+//! other.
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -183,7 +184,7 @@ impl Fabric {
         self.pauses_changed(node, link);
     }
 
-    /// Restarts flow control of a link that has come up again.
+    /// Restarts flow control of a link that is up again after a failure.
     pub(super) fn restart_flow_control(&mut self, node: &mut Node<Self>, link: usize) {
         let now = self.now;
         let Some(control) = self.links.flow_control(link) else { return };

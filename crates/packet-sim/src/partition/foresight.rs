@@ -1,4 +1,5 @@
-//! Prefetches the data of the next events while the present event is processed. It affects speed only.
+//! Prefetches the data of the next events while the present event is processed. Prefetching affects only the speed of a
+//! run.
 //!
 //! An arrival follows a chain of pointers: from the port to the packet and the node, from the node to its parts, from
 //! the parts and the packet to the egress port, and from the egress port to its queue. Each element of the chain is

@@ -12,7 +12,7 @@ pub(super) struct Links {
     pub(super) states: Vec<PortState>,
     pub(super) specials: Vec<Option<Box<Special>>>,
     pub(super) classes: Vec<Class>,
-    /// The partition at the far end and the link's index there. Empty if there is no other partition.
+    /// For each link, the partition at its far end and the link's index there. Empty if there is only one partition.
     pub(super) far: Vec<(u32, u32)>,
     /// Histograms of queue lengths; empty unless the configuration asks for them.
     pub(super) depths: Vec<QueueDepths>,
@@ -34,7 +34,7 @@ impl Links {
         }
     }
 
-    /// The index of a link.
+    /// The index of a link; `None` if the link neither starts nor ends in this partition.
     pub(super) fn index(&self, link: LinkId) -> Option<usize> {
         self.ids.binary_search(&link).ok()
     }
@@ -44,7 +44,7 @@ impl Links {
         self.specials[link].as_mut()?.served.as_mut()
     }
 
-    /// Flow control of a link at its egress port.
+    /// Flow control at a link's egress port; `None` if the link has no flow control.
     pub(super) fn flow_control(&mut self, link: usize) -> Option<&mut (dyn LinkFlowControl + 'static)> {
         self.served(link)?.flow_control.as_deref_mut()
     }

@@ -48,13 +48,14 @@ pub(crate) struct Partition {
     /// Buffer for the keys of held packets that simultaneous credits free. It is kept between calls to save
     /// allocations.
     freed: Vec<HoldKey>,
-    /// The port by which the packet of a later event will probably leave; it is prefetched when the next
-    /// event is taken.
+    /// The link by which the packet of a later event will probably leave. Its list of packets is prefetched when the
+    /// next event is taken.
     guess: Option<u32>,
 }
 
 impl Partition {
-    /// Processes at most `most` events before `end`. Returns true if no event is left before `end`.
+    /// Processes at most `most` events before `end`. Returns true if it found no further event before `end`, and false
+    /// after `most` events.
     pub(crate) fn run(&mut self, end: Time, most: u64) -> bool {
         for _ in 0..most {
             if self.fabric.events.turn(end) {
@@ -79,7 +80,7 @@ impl Partition {
         self.fabric.now
     }
 
-    /// Totals up to now.
+    /// This partition's totals up to now.
     pub(crate) fn totals(&self) -> &Totals {
         &self.fabric.totals
     }
@@ -289,7 +290,7 @@ impl Partition {
         }
     }
 
-    /// Skips flows that start in other partitions.
+    /// Skips the next flows, up to the first that starts in this partition.
     fn pass_over_flows(&mut self) {
         let Self { flows, division, number, .. } = self;
         if division.parts() > 1 {

@@ -15,7 +15,7 @@ use raddle_core::{Admit, Bytes, Credit, DropReason, Duration, LinkId, Node, Port
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Fabric {
-    /// Passes an arrived packet to the port's agent.
+    /// Passes a packet that has arrived by a port to the agent of that port.
     pub(super) fn meet_agent(&mut self, link: usize, slot: u32) {
         if let Some(special) = &mut self.links.specials[link]
             && let Some(served) = &mut special.served
@@ -143,7 +143,7 @@ impl Fabric {
     fn ask_queue(&mut self, link: usize, slot: u32) -> Admit {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        let served = served.expect("a served port");
+        let served = served.expect("the port must be served");
         served.queue.push(now, slot, self.slab.get(slot))
     }
 
@@ -154,7 +154,7 @@ impl Fabric {
         let port = &mut self.links.ports[link];
         let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        let served = served.expect("a served port");
+        let served = served.expect("the port must be served");
         let waiting = served.joined(self.now, size, time, port, &mut self.links.states[link]);
         self.slab.set_origin(slot, origin);
         self.count_waiting(link, waiting);
@@ -172,7 +172,7 @@ impl Fabric {
         let port = &mut self.links.ports[link];
         let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        served.expect("a served port").given_up(size, time, port, &mut self.links.states[link]);
+        served.expect("the port must be served").given_up(size, time, port, &mut self.links.states[link]);
         self.release(node, link, class, size, arrival);
         arrival
     }
@@ -245,7 +245,10 @@ impl Fabric {
         let sent = self.launch(link, slot, self.now);
         if let Some(served) = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut()) {
             let serving = heard_of || served.agent.is_some();
-            debug_assert!(!served.is_heard, "the previous packet in service must have been taken");
+            debug_assert!(
+                !served.is_heard,
+                "the record of the previous packet in service must have been taken"
+            );
             if serving {
                 served.is_heard = true;
                 served.serving = Some(InService { packet: copy, class, size, arrival });
@@ -260,7 +263,8 @@ impl Fabric {
         sent
     }
 
-    /// Removes the records of packets that have left a served port. Only ports to another partition have such records.
+    /// Removes the records of packets that have left a served port. Of the served ports, only those whose links lead to
+    /// another partition have such records.
     fn settle_served(&mut self, link: usize) {
         let port = &self.links.ports[link];
         if port.has_ledger {

@@ -29,7 +29,7 @@ pub(crate) struct Plan {
     pub(crate) forwarded: bool,
 }
 
-/// Builds the partitions of a fabric at rest, before its first flow. Returns `None` if `go_on` stops the set-up.
+/// Builds the partitions of a fabric at rest, before its first flow. Returns `None` if `go_on` returns false.
 pub(crate) fn at_rest(
     plan: &Plan,
     division: &Arc<Division>,
@@ -78,7 +78,7 @@ pub(super) struct Assembly<'a> {
     division: &'a Division,
     now: Time,
     partitions: Vec<Partition>,
-    /// Per partition, the index of each class.
+    /// For each partition, the index of each class of links.
     classes: Vec<FxHashMap<Class, u32>>,
 }
 
@@ -187,7 +187,7 @@ impl<'a> Assembly<'a> {
         self.partitions[number].fabric.events.push(Event::new(time, kind, place));
     }
 
-    /// Returns the partitions; the flows in `flows` have not started. The first partition gets the totals up to now.
+    /// Returns the partitions; the flows in `flows` have not started. The first partition gets `totals`.
     pub(super) fn finish(mut self, flows: &Queued, totals: Totals) -> Vec<Partition> {
         for partition in &mut self.partitions {
             partition.flows = flows.clone();

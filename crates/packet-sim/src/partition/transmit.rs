@@ -120,9 +120,9 @@ impl Fabric {
         self.events.push(Event::new(until, Kind::Tail, link));
     }
 
-    /// Puts a packet on the link behind a port. The transmission begins at `start`. Returns the time at
-    /// which the packet's last bit leaves. Under cut-through, the last bit leaves only after it has arrived
-    /// at the node.
+    /// Puts a packet on the link behind a port. The transmission begins at `start`; under cut-through it may begin
+    /// later, because the last bit leaves only after it has arrived at the node. Returns the time at which the last bit
+    /// leaves.
     #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
         let port = &mut self.links.ports[link];
@@ -164,7 +164,7 @@ impl Fabric {
         sent
     }
 
-    /// Puts a packet on a link.
+    /// Puts a packet on a link whose far end is in this partition.
     #[inline]
     pub(super) fn travel(&mut self, link: u32, packet: Travelling) {
         let wire = &mut self.links.ports[link as usize].wire;

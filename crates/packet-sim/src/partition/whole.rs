@@ -116,7 +116,7 @@ impl Whole {
         Self { class, state, stats, depths, special, waiting, coming, wire }
     }
 
-    /// True if the port is a served port: each departure of a packet is a separate event.
+    /// True if the port is a served port, whose departures may be separate events.
     pub(super) fn is_served(&self) -> bool {
         self.special.served.is_some()
     }
@@ -157,8 +157,8 @@ impl Whole {
                 port.queued = bytes(&mut ledger.iter().map(|leaving| leaving.size));
             }
             if port.is_remote {
-                // The ledger may have more packets than the `Wire`: the first bits of the other packets have arrived at
-                // the far end, so these packets need no copy.
+                // The ledger may have more packets than the `Wire`: the first bits of the additional packets have
+                // arrived at the far end, so these packets need no copy.
                 for (leaving, on_the_wire) in ledger.iter_mut().rev().zip(self.wire.iter().rev()) {
                     leaving.slot = slab.put(on_the_wire.parcel.clone());
                 }

@@ -149,9 +149,9 @@ struct Two {
 
 #[derive(Clone, Copy)]
 enum Policy {
-    /// The queue drops its oldest packet.
+    /// A full queue drops its oldest packet.
     EvictFirst,
-    /// The queue trims its newest packet and the arriving packet in turn.
+    /// A full queue trims its newest packet and the arriving packet in turn.
     Trim { newcomer: bool },
 }
 

@@ -185,8 +185,8 @@ impl Forwarder for Beacon {
     }
 }
 
-/// An agent that schedules two ticks when a packet joins and no tick is scheduled. The ticks are 1 us and 2 us after
-/// the packet joins.
+/// An agent that schedules two ticks when a packet joins the queue and no tick is scheduled. The ticks are 1 us and 2
+/// us after that.
 struct Twice {
     due: Time,
     log: Arc<Mutex<Vec<Time>>>,

@@ -1,6 +1,6 @@
-//! Tests that all observable results of a run are the same for any number of threads, and if the run is split into
-//! several calls. The fabrics are random, packets choose their ports by the state of the ports, many events have equal
-//! times, and links fail and recover.
+//! Tests that all observable results of a run are the same for any number of threads, whether or not the run is split
+//! into several calls. The fabrics are random, packets choose their ports by the state of the ports, many events have
+//! equal times, and links fail and recover.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -139,8 +139,8 @@ impl Forwarder for Wander {
     }
 }
 
-/// A port agent that writes its number of ticks into packets. If no tick is scheduled when a packet joins, the agent
-/// schedules two ticks.
+/// A port agent that writes its number of ticks into packets. If no tick is scheduled when a packet joins the queue,
+/// the agent schedules two ticks.
 struct Ticker {
     ticks: u32,
     due: Time,
@@ -421,8 +421,7 @@ fn a_run_by_turns_changes_the_number_of_threads() {
     assert_eq!(seen, [1, 3], "threads at the end of a run");
 }
 
-/// A node in the middle of the chain fails at many different moments during transmissions, while the number of threads
-/// changes.
+/// Two nodes of the chain fail at many different moments during transmissions, while the number of threads changes.
 #[test]
 fn failures_amid_changes_of_threads_lose_the_same() {
     for cut_through in [false, true] {
@@ -476,7 +475,8 @@ impl Host for Bomb {
     }
 }
 
-/// A panic on any thread must end the run. The other threads then spin or, if there are more threads than cores, sleep.
+/// A panic on any thread must end the run. The other threads then wait: they spin or, if there are more threads than
+/// cores, sleep.
 #[test]
 fn a_panic_ends_the_run() {
     let topology = chain().topology();

@@ -4,8 +4,8 @@ use raddle_core::{NodeId, Packet};
 use raddle_wire::ethernet::ADDRESSES;
 use raddle_wire::{Framing, HeaderInfo, Mac, Shim};
 
-/// Replaces `frame` by the Ethernet frame of `packet`. `bytes` are the packet's bytes. If `bytes` is `None`,
-/// the packet is encoded with a payload of zeros.
+/// Replaces the contents of `frame` by the Ethernet frame of `packet`. `bytes` are the packet's bytes. If `bytes` is
+/// `None`, the packet is encoded with a payload of zeros.
 ///
 /// A packet that is an Ethernet frame loses its frame check sequence, and a tag in front of it moves behind its
 /// addresses. Any other packet gets an Ethernet header: the addresses of its end nodes, its tag if it has one, and the

@@ -9,9 +9,9 @@ use std::ops::Range;
 
 /// The sizes of a Clos network. One pod without cores is a leaf-spine; [`ClosSize::fat_tree`] is the k-ary fat-tree.
 ///
-/// An edge switch's ports lead to its hosts, then to its pod's aggregation switches. An aggregation switch's
-/// ports lead to its pod's edge switches, then to the cores of its plane. A core's port number is the pod's
-/// number. Plane j joins the j-th aggregation switches of all pods.
+/// An edge switch's ports lead to its hosts, then to its pod's aggregation switches. An aggregation switch's ports lead
+/// to its pod's edge switches, then to the cores of its plane. Port i of a core leads to pod i. Plane j joins the j-th
+/// aggregation switches of all pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosSize {
     /// Number of pods.
@@ -63,7 +63,7 @@ pub struct Clos {
 type Ways = [Range<u32>; 2];
 
 impl Clos {
-    /// Creates a network of this size. The number of nodes must not exceed the number of ids.
+    /// Creates a network of this size. The number of nodes must fit a `u32`.
     #[must_use]
     pub fn new(size: ClosSize) -> Self {
         let ClosSize { pods, edges, aggregations, cores, hosts } = size;
@@ -204,7 +204,7 @@ impl Clos {
         }
     }
 
-    /// Returns the hops between two nodes.
+    /// Returns the number of hops between two nodes.
     ///
     /// A path is a walk over the levels. A step up from an edge switch chooses the plane. A step down from a
     /// core chooses the pod, and a step down from an aggregation switch chooses the edge switch. The
@@ -235,7 +235,7 @@ impl Clos {
         (high - low + down_first.min(up_first)) as u32
     }
 
-    /// Returns the hops between the two hosts that are farthest apart: the first and the last host.
+    /// Returns the number of hops between the two hosts that are farthest apart: the first and the last host.
     #[must_use]
     pub fn diameter(&self) -> u32 {
         self.distance(NodeId(0), NodeId(self.hosts() - 1))
@@ -263,8 +263,8 @@ impl Clos {
     }
 
     /// Implements [`Clos::ways`] for a switch as destination. All neighbours above `at` are equally close to `to`,
-    /// except one neighbour that shares a coordinate with `to`. A step up therefore leads closer to `to` by all ports,
-    /// by only the port of this neighbour, or by none. The same holds for the neighbours below `at`.
+    /// except at most one neighbour, which shares a coordinate with `to`. A step up therefore leads closer to `to` by
+    /// all ports, by only the port of this neighbour, or by none. The same holds for the neighbours below `at`.
     fn ways_to_switch(&self, at: NodeId, level: usize, to: NodeId) -> Ways {
         let (left, there) = (self.distance(at, to), self.level(to));
         let closer = |port| self.distance(self.neighbour(at, level, port), to) < left;
@@ -291,8 +291,8 @@ impl Clos {
         })
     }
 
-    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in order, and the node to which the
-    /// port leads.
+    /// Calls `visit` with each port of `at` that leads one hop closer to `to`, in ascending order, and the node to
+    /// which the port leads.
     pub(crate) fn productive(&self, at: NodeId, to: NodeId, mut visit: impl FnMut(PortId, NodeId)) {
         let level = self.level(at);
         for port in self.ways(at, to).into_iter().flatten() {
@@ -300,8 +300,8 @@ impl Clos {
         }
     }
 
-    /// Returns one of the ports of [`Clos::productive`]; `None` if there is no such port. `pick` gets the
-    /// number of ports and returns an index.
+    /// Returns one of the ports of [`Clos::productive`]; `None` if there is no such port. `pick` gets the number of
+    /// these ports and returns the index of one of them.
     pub(crate) fn choose(&self, at: NodeId, to: NodeId, pick: impl FnOnce(usize) -> usize) -> Option<PortId> {
         let [down, up] = self.ways(at, to);
         let count = down.len() + up.len();

@@ -33,8 +33,8 @@ fn chosen(choose: impl Fn(&mut dyn FnMut(usize) -> usize) -> Option<PortId>) -> 
     first.into_iter().chain((1..count.unwrap_or(1)).map(|i| choose(&mut |_| i).unwrap())).collect()
 }
 
-/// Checks the hosts below each kind of node in the paper's baseline topology. This topology has 12 pods
-/// with 6 edge and 6 aggregation switches each, 3 cores per plane and 6 hosts per edge switch.
+/// Checks the hosts below each kind of node in a Clos network of 432 hosts. This network has 12 pods with 6 edge and 6
+/// aggregation switches each, 3 cores per plane and 6 hosts per edge switch.
 #[test]
 fn a_switch_knows_the_hosts_below_it() {
     let clos = Clos::new(ClosSize { cores: 3, ..ClosSize::fat_tree(12) });

@@ -7,7 +7,8 @@
 //!
 //! No path continues beyond a node with a single link, so no cycle leads through such a node.
 //!
-//! Cost: links times destinations, plus the cost of listing the routing's ports.
+//! The running time is proportional to the number of links times the number of destinations, plus the time to list the
+//! routing's ports.
 
 use crate::Topology;
 use crate::routing::Routing;
@@ -34,7 +35,7 @@ pub fn cycle(
 /// Returns the nodes of a cycle as text, such as `0->1->2->0`.
 ///
 /// # Panics
-/// If the cycle is empty, or if one of its ports has no link.
+/// If the cycle is empty, or if one of its ids belongs to a port without a link.
 #[must_use]
 pub fn describe(topology: &Topology, cycle: &[LinkId]) -> String {
     let from = |&id: &LinkId| topology.link(id).expect("a port on a cycle must have a link").from;
@@ -61,7 +62,8 @@ impl Routing {
 struct Dependencies<'a> {
     topology: &'a Topology,
     leaf: Vec<bool>,
-    /// The nodes from which walks start: hosts that are not leaf nodes, and the neighbours of hosts that are.
+    /// The nodes from which walks start: hosts that are not leaf nodes, and the neighbours of hosts that are leaf
+    /// nodes.
     starts: Vec<NodeId>,
     /// The 64-bit words of a link in `bits` are `bits[first[link]..first[link + 1]]`.
     first: Vec<usize>,
@@ -182,7 +184,7 @@ impl<'a> Dependencies<'a> {
         ports.filter_map(move |port| Some(self.topology.link_id(to?, PortId::of(port))))
     }
 
-    /// Returns a shortest cycle through a link that is on a cycle; `None` if there is no cycle.
+    /// Picks a link that is on a cycle, and returns a shortest cycle through this link; `None` if there is no cycle.
     fn cycle(&self) -> Option<Vec<LinkId>> {
         let start = self.on_a_cycle()?;
         let mut before = vec![None; self.topology.link_slots()];

@@ -56,19 +56,21 @@ impl Hops {
         &self.histogram
     }
 
-    /// Returns the hops between the two hosts that are farthest apart; unconnected pairs are ignored.
+    /// Returns the number of hops between the two hosts that are farthest apart; unconnected pairs are ignored.
     #[must_use]
     pub fn diameter(&self) -> usize {
         self.histogram.len().saturating_sub(1)
     }
 
-    /// Returns the mean hops over ordered pairs, including pairs of a host with itself; `None` without hosts.
+    /// Returns the mean number of hops over ordered pairs of connected hosts, including pairs of a host with itself;
+    /// `None` without hosts.
     #[must_use]
     pub fn mean_with_self(&self) -> Option<f64> {
         self.mean_from(0)
     }
 
-    /// Returns the mean hops over ordered pairs of distinct hosts; `None` if no two hosts are connected.
+    /// Returns the mean number of hops over ordered pairs of distinct connected hosts; `None` if no two hosts are
+    /// connected.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         self.mean_from(1)
@@ -80,7 +82,8 @@ impl Hops {
         (pairs > 0).then(|| hops as f64 / pairs as f64)
     }
 
-    /// Returns the mean number of shortest paths between distinct hosts; `None` if no two hosts are connected.
+    /// Returns the mean number of shortest paths over pairs of distinct connected hosts; `None` if no two hosts are
+    /// connected.
     #[must_use]
     pub fn mean_paths(&self) -> Option<f64> {
         let pairs: u64 = self.paths.values().sum();
@@ -101,13 +104,13 @@ impl Hops {
         median.map(|(&count, _)| f64::from_bits(count))
     }
 
-    /// Returns the greatest number of shortest paths between two distinct hosts.
+    /// Returns the greatest number of shortest paths between two distinct hosts; `None` if no two hosts are connected.
     #[must_use]
     pub fn most_paths(&self) -> Option<f64> {
         self.paths.last_key_value().map(|(&count, _)| f64::from_bits(count))
     }
 
-    /// Returns the first pair of unconnected hosts, if there is one.
+    /// Returns the first pair of unconnected hosts in order of ids; `None` if all hosts are connected.
     #[must_use]
     pub fn unreachable(&self) -> Option<(NodeId, NodeId)> {
         self.unreachable
@@ -139,7 +142,7 @@ fn sources(topology: &Topology, hosts: &[NodeId]) -> Vec<(NodeId, u64)> {
 /// A breadth-first search. The next search reuses the memory.
 #[derive(Default)]
 struct Search {
-    /// Hops from the node at which the search begins, per node; `None` for unreached nodes.
+    /// For each node, the number of hops from the node at which the search begins; `None` for unreached nodes.
     hops: Vec<Option<u32>>,
     /// Number of shortest paths from the node at which the search begins, per node; 0 for unreached nodes.
     paths: Vec<f64>,

@@ -74,8 +74,8 @@ fn oracle_o2_shortest_paths() {
         assert!(near(hops.mean_paths(), mean, 5e-5), "{dims:?}: {:?}", hops.mean_paths());
         assert!(near(hops.median_paths(), median, 0.0), "{dims:?}: {:?}", hops.median_paths());
         assert!(near(hops.most_paths(), most, 0.0), "{dims:?}: {:?}", hops.most_paths());
-        // Packets may take only one of two equally short directions in each dimension. Then there are at most as
-        // many paths as in a mesh with k/2 + 1 nodes per dimension.
+        // If packets may take only one of two equally short directions in each dimension, there are at most as many
+        // paths as in a mesh with k/2 + 1 nodes per dimension.
         let orthant: Vec<u32> = dims.iter().map(|k| k / 2 + 1).collect();
         let hops = Hops::of(&mesh_of(&orthant));
         assert!(near(hops.most_paths(), most_in_one_orthant, 0.0), "{dims:?}: {:?}", hops.most_paths());

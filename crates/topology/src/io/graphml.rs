@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// Reads a fabric from GraphML.
 ///
 /// # Errors
-/// If the text is not GraphML or not a fabric. The error has the line and column of the element.
+/// If the text is not GraphML or not a fabric. The error has the line and column of the problem.
 #[expect(clippy::missing_panics_doc, reason = "positions in a text fit a `usize`")]
 pub fn read_graphml(text: &str) -> Result<Topology, ReadError> {
     let mut document = Document::default();
@@ -51,7 +51,7 @@ fn place(text: &str, at: usize) -> Place {
 
 struct Key {
     name: String,
-    /// The elements that have this key: `node`, `edge`, `all`, or elements that a fabric does not use.
+    /// The elements that have this key: `node`, `edge`, `all`, or another word, whose elements a fabric does not use.
     of: String,
     default: Option<String>,
 }

@@ -1,5 +1,6 @@
-//! The topology files of HPCC's ns-3 simulator and its descendants. A file has `nodes switches links`, the switches'
-//! ids, and then one line per link: `src dst rate delay error_rate`, such as `0 320 25Gbps 1000ns 0`.
+//! The topology files of HPCC's ns-3 simulator and its descendants. A file has the numbers of nodes, of switches and of
+//! links, then the switches' ids, and then one line per link. A link's line is `src dst rate delay error_rate`, for
+//! example `0 320 25Gbps 1000ns 0`.
 
 use super::assemble::{Attributes, Edge, Element, Graph, Node, assemble};
 use super::{HOST, Place, Problem, ReadError, SWITCH};
@@ -10,8 +11,8 @@ use raddle_core::text::{Misread, Word, lines, scaled};
 /// As in HPCC's simulator, line breaks have no meaning, and text after the announced number of links is ignored.
 ///
 /// # Errors
-/// Returns an error with line and column if the text is not such a file, the fabric is impossible, or a
-/// link's error rate is not 0. Link errors are not part of a fabric here.
+/// Returns an error with line and column if the text is not such a file, the fabric is impossible, or a link's error
+/// rate is not 0. A [`Topology`] cannot represent link errors.
 pub fn read_hpcc(text: &str) -> Result<Topology, ReadError> {
     let words: Vec<Word<'_>> = lines(text).flatten().collect();
     let (graph, places) = graph(&words).map_err(|Misread { line, column, problem }| ReadError {

@@ -73,7 +73,8 @@ impl KShortest {
         while accepted.len() < self.k {
             let Some(last) = accepted.last() else { break };
             for (i, &link) in last.iter().enumerate() {
-                // A path that shares this beginning with a known path must continue over a different link.
+                // A new path that begins with `root` must leave `root` by a link that no accepted path with this
+                // beginning takes.
                 let root = &last[..i];
                 let passed: Vec<NodeId> = root.iter().map(|&link| start(link)).collect();
                 let others = accepted.iter().filter(|path| path.starts_with(root));
@@ -106,7 +107,8 @@ impl Search<'_> {
     fn shortest(&mut self, src: NodeId, passed: &[NodeId], taken: &[LinkId]) -> Option<Vec<LinkId>> {
         let topology = self.routing.topology();
         let mut came_by: FxHashMap<NodeId, Option<LinkId>> = FxHashMap::default();
-        // The order is: fewest links in total, then fewest links left, then a random number.
+        // The heap returns the entry with the fewest links in total; among equals, the entry with the fewest links
+        // left, then the entry with the greatest random number.
         let mut open = BinaryHeap::from([(Reverse(0), 0_u32, 0, src, None)]);
         while let Some((_, hops, _, at, by)) = open.pop() {
             if came_by.contains_key(&at) {

@@ -21,20 +21,21 @@ use std::sync::Arc;
 pub enum Choice {
     /// The shortest paths, selected hop by hop as in flow-level ECMP.
     Ecmp,
-    /// The `k` shortest loopless paths with equal probability. If more paths are equally long than are
-    /// needed to reach `k`, a random choice of these paths is used (Yen, 1971).
+    /// The `k` shortest loopless paths with nearly equal probability (Yen, 1971). If there are more paths of the
+    /// greatest length than places left among the `k`, a random choice of these paths is used.
     KShortest {
         /// Number of paths, at least 1.
         k: u32,
     },
-    /// The k + 1 [parallel paths](crate::Bcube::parallel_path) of BCube, by number. Choice 0 is a shortest path.
+    /// The k + 1 [parallel paths](crate::Bcube::parallel_path) of BCube: a choice c selects the path c modulo k + 1.
+    /// Choice 0 selects a shortest path.
     Bcube,
 }
 
 /// The reason why flows cannot use fixed paths on a fabric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
-    /// The fabric is not a BCube, so its nodes have no digits.
+    /// The fabric is not a BCube; only a BCube has parallel paths.
     #[error("routing by parallel paths needs the topology BCube")]
     NoBcube,
     /// Some paths have more links than packet headers can represent.
@@ -67,10 +68,10 @@ impl Paths {
     /// Number of different choices.
     pub const CHOICES: u32 = 1 << 12;
 
-    /// Creates the set of paths of a fabric from which `choice` selects.
+    /// Creates the paths of a fabric. `choice` names the set of paths that flows may use.
     ///
     /// # Errors
-    /// If the fabric has no such paths.
+    /// If `choice` is [`Choice::Bcube`] and the fabric is not a BCube.
     pub fn new(topology: Arc<Topology>, choice: Choice) -> Result<Self, PathsError> {
         let finder = match (choice, topology.shape()) {
             (Choice::Ecmp, _) => Finder::Ecmp,
@@ -81,10 +82,10 @@ impl Paths {
         Ok(Self { routing: Routing::new(topology), finder, known: Memo::default() })
     }
 
-    /// Limits the paths to at most `most` links. Of the `k` shortest paths, longer paths are left out.
+    /// Limits paths to at most `most` links. With [`Choice::KShortest`], longer paths among the `k` are left out.
     ///
     /// # Errors
-    /// If the fabric's shortest paths, or the parallel paths of BCube, may have more links.
+    /// If the fabric's shortest paths, or the parallel paths of BCube, may have more than `most` links.
     pub fn of_at_most(mut self, most: usize) -> Result<Self, PathsError> {
         let longest = match &self.finder {
             Finder::Bcube(cube) => cube.longest_parallel_path(),
@@ -105,9 +106,9 @@ impl Paths {
         self.routing.topology()
     }
 
-    /// Returns the choice, below [`CHOICES`](Self::CHOICES), for a subflow of the flow that `hash`
-    /// represents. A flow on a single path has only subflow 0. On BCube, successive subflows use successive
-    /// parallel paths. On other fabrics the choices of subflows are random, like the choices of flows.
+    /// Returns the choice, below [`CHOICES`](Self::CHOICES), for a subflow of the flow that `hash` represents. A flow
+    /// on a single path has only subflow 0. With [`Choice::Bcube`], successive subflows use successive parallel paths.
+    /// Otherwise, each subflow has its own random choice.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the number is below `CHOICES`, a `u32`")]
     pub fn choice(&self, hash: u64, subflow: u32) -> u32 {

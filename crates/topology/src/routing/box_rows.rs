@@ -1,5 +1,6 @@
-//! Weights of the protocols that pick a direction in each dimension and then take steps only in these
-//! directions. The nodes that such a packet can reach on its way to the destination form a box.
+//! Expected link traversals of the routing protocols `wlb`, `wlb_hop` and `romm` on a torus. Under these protocols,
+//! each packet draws one direction per dimension and takes steps only in the drawn directions. The nodes that the
+//! packet can reach on its way to the destination form a box.
 
 use super::protocol::Protocol;
 use super::torus::MAX_DIMS;
@@ -10,8 +11,8 @@ use raddle_core::{NodeId, PortId};
 /// them to `load`. `load` is indexed by node and port.
 pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut [f64]) {
     let dims = grid.dims();
-    // Each bit of `choice` is the direction in one dimension. `chance` gives the probability of this
-    // direction.
+    // Bit i of `choice` is the direction in dimension i: 0 is up, 1 is down. `chance` gives the direction's
+    // probability.
     for choice in 0..1_u32 << dims.len() {
         let mut hops = [0_u32; MAX_DIMS];
         let mut ports = [0_usize; MAX_DIMS];
@@ -21,7 +22,7 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
             let down = choice >> i & 1 == 1;
             probability *= chance(protocol, k, up, down);
             hops[i] = if down { (k - up) % k } else { up };
-            // In a dimension of size two, only one link joins the two nodes.
+            // In a dimension of size two, one link joins the two nodes, and its port is 2i.
             ports[i] = 2 * i + usize::from(down && k > 2);
         }
         if probability > 0.0 {
@@ -34,8 +35,8 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
     }
 }
 
-/// Returns the probability of the direction (up or down) towards a node that is `up` steps up in a dimension
-/// of size `k`.
+/// Returns the probability that a packet goes down (if `down`) or up (otherwise) in a dimension of size `k`. The
+/// destination is `up` steps up.
 fn chance(protocol: Protocol, k: u32, up: u32, down: bool) -> f64 {
     if up == 0 {
         return f64::from(u8::from(!down));
@@ -64,8 +65,8 @@ impl Box<'_> {
         at.index() * 2 * self.grid.dims().len() + self.ports[i]
     }
 
-    /// Visits every node of the grid inside the box. `visit` gets the steps taken in each dimension and the
-    /// node.
+    /// Visits every node of the grid inside the box. `visit` gets the number of steps in each dimension from node 0,
+    /// and the node.
     fn corners(&self, mut visit: impl FnMut(&[u32], NodeId)) {
         let mut steps = vec![0; self.hops.len()];
         let mut nodes = vec![NodeId(0); self.hops.len() + 1];
@@ -83,7 +84,7 @@ impl Box<'_> {
         }
     }
 
-    /// Adds the load of hop-by-hop routing: at each hop, every dimension with steps left has the same
+    /// Adds to `load` the expected traversals of `wlb_hop`: at each hop, every dimension with steps left has the same
     /// probability.
     fn by_hop(&self, probability: f64, load: &mut [f64]) {
         let mut here = vec![0.0; load.len() / (2 * self.hops.len())];
@@ -98,8 +99,8 @@ impl Box<'_> {
         });
     }
 
-    /// Adds the load of routing by a waypoint: the packet goes to a waypoint, uniform in the box, and then to the
-    /// destination. Each half of the route takes the dimensions in a uniformly random order.
+    /// Adds to `load` the expected traversals of `wlb` or `romm`: the packet goes to a waypoint, uniform in the box,
+    /// and then to the destination. Each half of the route takes the dimensions in a uniformly random order.
     fn by_waypoint(&self, probability: f64, load: &mut [f64]) {
         let waypoints: u32 = self.hops.iter().map(|hops| hops + 1).product();
         let moving: Vec<usize> = (0..self.hops.len()).filter(|&i| self.hops[i] > 0).collect();

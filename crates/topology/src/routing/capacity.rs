@@ -11,7 +11,8 @@ type Bottlenecks = BTreeMap<u64, u64>;
 impl Routing {
     /// Computes the capacity of the shortest paths that begin with each port of [`Routing::productive`], in the same
     /// order. A capacity is the sum of the paths' bottleneck rates, in bit/s. Clears `out` first. If the destination
-    /// has only one link, that link is left out, since all paths end with it. It counts only if it comes from `at`.
+    /// has only one link, that link is left out, since all paths end with it. The link counts only if its other end is
+    /// `at`.
     ///
     /// The capacity of each path is computed as if no other path shared its links. A switch that has lost
     /// half of its uplinks therefore has half the capacity, even if the remaining uplinks could carry all
@@ -105,7 +106,7 @@ mod tests {
             [(0, 10)],
             "the last link counts where it is the only one"
         );
-        // The first aggregation switch of this pod or of the last pod loses its link to a core.
+        // The first aggregation switch of the first or of the last pod loses its link to a core.
         assert_eq!(capacities(without(&tree, 24, 32), 16, 15), [(2, 10), (3, 20)]);
         assert_eq!(capacities(without(&tree, 30, 32), 16, 15), [(2, 10), (3, 20)]);
         assert_eq!(capacities(without(&tree, 24, 32), 16, 2), [(2, 10), (3, 10)]);

@@ -34,8 +34,8 @@ impl LocalRouting {
         self.node
     }
 
-    /// Returns one hop towards `to`, as [`Routing::choose`] does. If there is only one port, `pick` is not
-    /// always called.
+    /// Returns the egress port of the next hop towards `to`, as [`Routing::choose`] does. If there is only one port,
+    /// `pick` is not always called.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.
@@ -59,7 +59,7 @@ impl LocalRouting {
         }
     }
 
-    /// Computes the capacity through each next hop towards `to`: [`Routing::capacities`].
+    /// Computes the capacity through each next hop towards `to`, as [`Routing::capacities`] does.
     pub fn capacities(&self, to: NodeId, out: &mut Vec<(PortId, u128)>) {
         self.routing.capacities(self.node, to, out);
     }

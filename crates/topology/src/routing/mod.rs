@@ -2,9 +2,9 @@
 //! implies: the expected traversals of each link by a packet. Sampler and weights must agree. Otherwise rates
 //! would be allocated to links that packets do not use.
 //!
-//! On tori, all routing is arithmetic on coordinates, and most weights are computed once per offset and
-//! translated. On Clos networks and BCube, distances are arithmetic. On other graphs, a search finds the
-//! distances when a destination is first used.
+//! On tori, all routing is arithmetic on coordinates, and most weights are computed once per offset from source to
+//! destination, and then shifted to the source. On Clos networks and BCube, distances are arithmetic. On other graphs,
+//! a search finds the distances when a destination is first used.
 
 mod box_rows;
 mod capacity;
@@ -42,8 +42,8 @@ pub enum RoutingError {
 pub struct Routing {
     topology: Arc<Topology>,
     metric: Metric,
-    /// Expected traversals of links on general graphs. Such graphs have no symmetry that would make this
-    /// table smaller.
+    /// For each protocol, source and destination, the expected traversals of links. Unused on tori, where symmetry
+    /// gives a smaller table.
     rows: Memo<(Protocol, NodeId, NodeId), (LinkId, f32)>,
 }
 
@@ -86,7 +86,7 @@ impl Routing {
         }
     }
 
-    /// Returns the hops on a shortest path; `None` if there is no path.
+    /// Returns the number of hops on a shortest path; `None` if there is no path.
     #[must_use]
     pub fn distance(&self, from: NodeId, to: NodeId) -> Option<u32> {
         match &self.metric {
@@ -106,7 +106,7 @@ impl Routing {
         }
     }
 
-    /// Writes to `out` the ports of `at` that lead one hop closer to `to`, in order. Each parallel link has
+    /// Writes to `out` the ports of `at` that lead one hop closer to `to`, in ascending order. Each parallel link has
     /// its own port. Clears `out` first.
     pub fn productive(&self, at: NodeId, to: NodeId, out: &mut Vec<PortId>) {
         out.clear();
@@ -116,10 +116,10 @@ impl Routing {
         }
     }
 
-    /// Returns one hop of shortest-path routing, without allocation. `pick` gets the number of ports that
-    /// [`Routing::productive`] lists and returns the index of one of these ports. If the list is empty,
-    /// returns `None` without calling `pick`. The list is empty if there is no path or if `at` is `to`. On
-    /// tori, Clos networks and BCube, the function uses only arithmetic.
+    /// Returns the egress port of `at` for the next hop of a shortest path to `to`, without allocation. `pick` gets the
+    /// number of ports that [`Routing::productive`] lists and returns the index of one of these ports. If the list is
+    /// empty, returns `None` without calling `pick`. The list is empty if there is no path or if `at` is `to`. On tori,
+    /// Clos networks and BCube, the function uses only arithmetic.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.
@@ -136,7 +136,7 @@ impl Routing {
         }
     }
 
-    /// Returns the length in hops of the protocol's longest route between any two hosts.
+    /// Returns an upper bound on the number of hops of the protocol's routes between two hosts.
     #[must_use]
     pub fn longest_route(&self, protocol: Protocol) -> usize {
         let diameter = || match &self.metric {
@@ -197,8 +197,8 @@ impl Routing {
         self.sample(Protocol::Ecmp, src, dst, flow_key, &mut ecmp_stream(src, dst, flow_key), out);
     }
 
-    /// Draws one packet's route as egress ports. Clears `out` first. [`Protocol::Ecmp`] draws only from `flow_key`, the
-    /// other protocols from `rng`.
+    /// Draws one packet's route as egress ports. Clears `out` first. The route of [`Protocol::Ecmp`] depends only on
+    /// `src`, `dst` and `flow_key`; the other protocols draw from `rng` and ignore `flow_key`.
     ///
     /// # Panics
     /// If the protocol is not defined on this fabric, or there is no path.

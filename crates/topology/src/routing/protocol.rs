@@ -6,7 +6,8 @@ use std::str::FromStr;
 /// The direction that dimension-order routing takes around a ring if the paths in both directions are equally long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tie {
-    /// Up from even coordinates, down from odd coordinates; not translation invariant.
+    /// Up if the source's coordinate in this dimension is even, down if the coordinate is odd. The other rules treat
+    /// all sources alike.
     Parity,
     /// Each packet draws one of the directions with probability 1/2.
     Split,
@@ -14,14 +15,14 @@ pub enum Tie {
     Plus,
 }
 
-/// The protocol by which a flow's packets choose their paths. Each protocol consists of a path sampler and
-/// the weights that the sampler implies.
+/// The protocol by which a flow's packets choose their paths. For each protocol, [`Routing`](super::Routing) draws
+/// paths and computes the expected traversals of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// Random packet spraying: at each hop, each port that leads one hop closer to the destination has the same
     /// probability (Dixit et al., INFOCOM 2013).
     Rps,
-    /// All shortest paths have the same probability.
+    /// Each packet takes a random shortest path; all shortest paths have the same probability.
     RpsPath,
     /// Dimension order, lowest dimension first. On a torus this is destination-tag routing.
     Dor(Tie),
@@ -44,7 +45,7 @@ pub enum Protocol {
 #[error("unknown routing protocol `{0}`")]
 pub struct UnknownProtocol(pub String);
 
-/// Name, protocol and one-line summary.
+/// For each protocol: its name, the protocol, and a one-line summary.
 const NAMES: [(&str, Protocol, &str); 10] = [
     (
         "rps",

@@ -1,9 +1,10 @@
-//! Weights of protocols that split packets at each hop over the ports that lead one hop closer to the destination.
+//! The probabilities that a packet crosses each link, if the packet draws a port at each hop among the ports that lead
+//! one hop closer to the destination.
 
 use raddle_core::{LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// The way in which a node splits the probability that a packet reaches the node.
+/// How a node divides the probability that a packet reaches the node among the next links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Split {
     /// Evenly over the ports that lead closer to the destination.

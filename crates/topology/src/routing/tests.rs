@@ -86,7 +86,7 @@ fn oracle_o1_weights_conserve_flow_and_sum_to_mean_hops() {
     }
 }
 
-/// Returns the mean path length in hops, computed only from distances.
+/// Returns the mean number of hops of a packet's path, computed without link weights.
 fn mean_hops(routing: &Routing, protocol: Protocol, src: NodeId, dst: NodeId) -> f64 {
     let topology = routing.topology();
     let distance = |a, b| f64::from(routing.distance(a, b).expect("connected"));
@@ -131,7 +131,7 @@ fn oracle_o1_samplers_draw_paths_with_the_computed_weights() {
                     expected[link.index()] += f64::from(weight);
                 }
                 for (&drawn, &weight) in drawn.iter().zip(&expected) {
-                    // The bound is five standard deviations. The second term allows for Valiant packets that
+                    // The bound is five standard deviations. The term `0.05 * weight` allows for Valiant packets that
                     // cross a link twice.
                     let spread = (weight.min(1.0) * (1.0 - weight.min(1.0)) + 0.05 * weight).max(0.0).sqrt();
                     let error = f64::from(drawn) / f64::from(PACKETS) - weight;

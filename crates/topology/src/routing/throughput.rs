@@ -5,14 +5,14 @@ use super::{Protocol, Routing};
 use crate::{Grid, Shape};
 use raddle_core::{LinkId, NodeId};
 
-/// A traffic pattern on a torus in which every node sends one unit.
+/// A traffic pattern on a torus in which every node sends one unit of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// Each node sends an equal part to each neighbour.
     NearestNeighbour,
     /// Each node sends an equal part to every node, itself included.
     Uniform,
-    /// The destination has coordinate `k - 1 - x` in every dimension.
+    /// In every dimension of size `k`, a source at coordinate `x` sends to coordinate `k - 1 - x`.
     BitComplement,
     /// Coordinates are rotated by one: `(x, y)` becomes `(y, x)`, and `(x, y, z)` becomes `(y, z, x)`.
     Transpose,
@@ -76,7 +76,7 @@ fn destinations(grid: &Grid, pattern: Pattern, src: NodeId) -> Vec<(NodeId, f64)
             to[0] = (to[0] + dims[0] / 2 - 1) % dims[0];
             vec![(node(&to), 1.0)]
         }
-        Pattern::WorstCase => panic!("`WorstCase` has no single permutation: each link has its own"),
+        Pattern::WorstCase => panic!("the pattern `WorstCase` has a separate permutation for each link"),
     }
 }
 
@@ -85,7 +85,7 @@ fn routing_neighbours(grid: &Grid, node: NodeId) -> Vec<NodeId> {
     ports.filter_map(|port| grid.neighbour(node, port)).collect()
 }
 
-/// Returns the greatest load of any permutation on any link.
+/// Returns the greatest load that any permutation of the nodes puts on any link.
 fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
     let nodes = grid.nodes() as usize;
     // All nodes are equivalent by translation, so one link per direction is enough. If ties depend on parity

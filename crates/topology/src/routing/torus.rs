@@ -1,5 +1,5 @@
-//! Routing on a full torus by arithmetic on coordinates. Except with dimension order, the weights of a source are
-//! the weights of node 0, translated to this source.
+//! Routing on a full torus by arithmetic on coordinates. The weights of a source are the weights of node 0, translated
+//! to this source; only dimension order computes them for each source.
 
 use super::LEAST_WEIGHT;
 use super::box_rows::box_row;
@@ -112,7 +112,7 @@ impl Torus {
             if up > 0 && 2 * up <= k {
                 lead(2 * i, steps(up));
             }
-            // In a dimension of size two, only one link joins the two nodes.
+            // In a dimension of size two, only one link joins the two nodes, at the port that leads up.
             if 2 * up >= k && k > 2 {
                 lead(2 * i + 1, steps(k - up));
             }
@@ -212,12 +212,12 @@ impl Torus {
         }
     }
 
-    /// Draws the directions of locality-aware balancing. A destination D steps up in a dimension of size k is
-    /// reached upwards with probability (k - D) / k, or always if k is 2.
+    /// Draws the direction of `wlb` and `wlb_hop` in each dimension. If the destination is D steps up in a dimension of
+    /// size k, the direction is up with probability (k - D) / k, or always if k is 2.
     fn balanced(&self, src: NodeId, dst: NodeId, rng: &mut Stream) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
         for (i, (k, up)) in self.ups(src, dst).enumerate() {
-            let steps = |hops: u32| u8::try_from(hops).expect("less than 256");
+            let steps = |hops: u32| u8::try_from(hops).expect("a dimension must need fewer than 256 hops");
             if up == 0 {
                 continue;
             }
@@ -230,8 +230,8 @@ impl Torus {
         ways
     }
 
-    /// At each hop, picks a dimension with probability proportional to `chances`. If both directions of a
-    /// dimension are equally long, the first step in this dimension chooses the direction.
+    /// At each hop, picks a dimension with probability proportional to `chances`, and takes a step in this dimension.
+    /// If both directions of a dimension are equally long, the first step in this dimension chooses the direction.
     fn walk(
         &self,
         mut ways: [Way; MAX_DIMS],
@@ -292,8 +292,8 @@ impl Torus {
         }
     }
 
-    /// Routes through a waypoint. The waypoint is uniform in the box of nodes that the directions `ways` lead
-    /// through. Each half of the route takes the dimensions in a random order.
+    /// Routes through a waypoint, drawn uniformly among the nodes that a packet can reach by the directions and hops in
+    /// `ways`. Each half of the route takes the dimensions in a random order.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a torus has few dimensions, each of at most 256 nodes"
@@ -348,7 +348,7 @@ impl Torus {
         offset
     }
 
-    /// Returns, for each dimension, the translation of each coordinate that moves node 0 to `src`.
+    /// Returns, for each dimension, the row of `moved` that moves node 0 to `src`.
     fn moved_from(&self, src: NodeId) -> [&[u32]; MAX_DIMS] {
         let at = self.place(src);
         let mut moved: [&[u32]; MAX_DIMS] = [&[]; MAX_DIMS];

@@ -1,12 +1,11 @@
 //! Coordinates in extended generalized fat trees: parents and children, common ancestors of hosts, and ports.
 //!
-//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specifications/cee.md
-//! §1.1. Level 0 contains the hosts, and levels 1 to h contain switches. A vertex of level l is `<l;
-//! p_h..p_{l+1}; u_l..u_1>`. The vertex is one of the tops of a subtree of height l. The subtree digits p
-//! name this subtree. The plane digits u distinguish the tops of the subtree. Two vertices of adjacent levels
-//! are joined if all digits that both have agree. Ids are assigned level by level, hosts first. Within a
-//! level, vertices are ordered by the label read as one number, whose last digit is the lowest. All results
-//! are arithmetic on ids; there is no table.
+//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specifications/cee.md §1.1.
+//! Level 0 contains the hosts, and levels 1 to h contain switches. A vertex of level l is `<l; p_h..p_{l+1};
+//! u_l..u_1>`. The vertex is one of the tops of a subtree of height l. The subtree digits p name this subtree. The
+//! plane digits u distinguish the tops of the subtree. Two vertices of adjacent levels are joined if they agree in all
+//! digits that both have. Ids are assigned level by level, hosts first. Within a level, vertices are ordered by the
+//! label read as one number, whose last digit is the lowest. All results are arithmetic on ids; there is no table.
 
 use crate::Below;
 use raddle_core::{NodeId, PortId};
@@ -48,7 +47,7 @@ impl XgftSize {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Xgft {
     size: XgftSize,
-    /// The first node of each level, followed by the end of the last level.
+    /// The first node of each level, followed by the id after the last node of all.
     first: Vec<u32>,
     /// Number of hosts below a vertex of each level: `m1 * .. * ml`.
     below: Vec<u32>,
@@ -57,8 +56,7 @@ pub struct Xgft {
 }
 
 impl Xgft {
-    /// Creates a tree of this size. No number may be zero, and the number of nodes must not exceed the number of
-    /// ids.
+    /// Creates a tree of this size. No number may be zero, and the number of nodes must fit a `u32`.
     #[must_use]
     pub fn new(size: XgftSize) -> Self {
         let products = |numbers: &[u32]| {
@@ -223,8 +221,9 @@ impl Xgft {
         }
     }
 
-    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. Routing by a host's number divides the
-    /// number by this value to get the host's digit at a switch of this level.
+    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. A switch of this level that routes by
+    /// the number of a packet's source or destination divides this number by the number of tops. The quotient modulo
+    /// the number of parents selects the port up.
     #[must_use]
     pub fn planes(&self, level: usize) -> u32 {
         self.planes[level]

@@ -1,8 +1,8 @@
 //! Distances on any graph, by a breadth-first search from each destination on its first use.
 //!
-//! A leaf node ([`Topology::leaves`]) is one hop farther than its only neighbour. A search therefore covers only the
-//! other nodes, and all leaf nodes of a switch share the switch's distances. For n hosts under s switches this stores
-//! at most s² numbers instead of n².
+//! A leaf node ([`Topology::leaves`]) is one hop farther from all other nodes than its only neighbour is. A search
+//! therefore covers only the other nodes, and all leaf nodes of a switch share the switch's distances. For n hosts
+//! under s switches this stores at most s² numbers instead of n².
 
 use crate::Topology;
 use raddle_core::{NodeId, PortId};
@@ -15,12 +15,12 @@ pub(super) struct Search {
     /// only neighbour.
     place: Vec<u32>,
     leaf: Vec<bool>,
-    /// For each place, true if paths may lead through its nodes.
+    /// For each place, true if its node that is not a leaf node forwards packets of other nodes.
     relays: Vec<bool>,
     /// The slice `from[first[p]..first[p + 1]]` lists the places that have a link to place p.
     first: Vec<u32>,
     from: Vec<u32>,
-    /// For each place of a destination, the hops from every place; `u16::MAX` if there is no path.
+    /// For each place of a destination, the number of hops from every place; `u16::MAX` if there is no path.
     distances: Vec<OnceLock<Box<[u16]>>>,
     /// For each place of a destination, the number of shortest paths from every place.
     paths: Vec<OnceLock<Box<[f64]>>>,
@@ -78,7 +78,7 @@ impl Search {
         self.place[node.index()] as usize
     }
 
-    /// Returns the hops from every place to the place `to`.
+    /// Returns the number of hops from every place to the place `to`.
     #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
     fn search(&self, to: usize) -> Box<[u16]> {
         let mut distance = vec![UNREACHABLE; self.distances.len()];
@@ -112,7 +112,8 @@ impl Search {
         self.distances[to].get_or_init(|| self.search(to))
     }
 
-    /// Returns the hops between two nodes, computed from the distances between their places.
+    /// Returns the number of hops between two nodes, computed from `distances`: the distances from all places to the
+    /// place of `to`.
     fn hops(&self, distances: &[u16], from: NodeId, to: NodeId) -> Option<u32> {
         let between = distances[self.place(from)];
         let ends = u32::from(self.leaf[from.index()]) + u32::from(self.leaf[to.index()]);
@@ -127,8 +128,8 @@ impl Search {
         self.hops(self.distances(to), from, to)
     }
 
-    /// Returns the hops between the two connected `hosts` that are farthest apart. Runs one search for each place
-    /// of a host and does not store the results.
+    /// Returns the number of hops between the two connected `hosts` that are farthest apart. Runs one search for each
+    /// place of a host and does not store the results.
     pub(super) fn diameter(&self, hosts: &[NodeId]) -> usize {
         // Two hosts per place are enough. One host would not be enough, because the two farthest hosts may be leaf
         // nodes at the same place. Leaf nodes are sorted first, because they are one hop farther away than their

@@ -8,7 +8,8 @@ use std::sync::Arc;
 const RATE: Rate = Rate::from_gbps(10);
 const DELAY: Duration = Duration::from_ns(100);
 
-/// Returns the hops from every node to `to`, computed by repeated relaxation of all links until no distance changes.
+/// Returns the number of hops from every node to `to`, computed by repeated relaxation of all links until no distance
+/// changes.
 fn relaxed(topology: &Topology, to: NodeId) -> Vec<Option<u32>> {
     let mut hops = vec![None; topology.node_count()];
     hops[to.index()] = Some(0);
