@@ -132,7 +132,7 @@ impl Named for Discoverer {
         (
             "oracle",
             Self::Oracle,
-            "the engine informs every node of a failure after the `discovery` time of the failure",
+            "the engine informs every node of a failure, after the delay `failure.discovery` or `faults.discovery`",
         ),
         ("hello", Self::Hello, "nodes exchange hello messages and announce links without hellos"),
     ];

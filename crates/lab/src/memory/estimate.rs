@@ -1,9 +1,9 @@
 //! Estimates the memory of an experiment before it runs.
 //!
-//! The memory of the fabric is counted: the sizes of types times the numbers of links and nodes, plus the measured
-//! parts of some nodes. Flows are not known before the run. The number of flows at one time comes from a simple model
-//! ([`Peak`]), and the memory of a flow is a mean over transports. A fabric with more congestion than in the model
-//! takes more memory.
+//! The memory of the fabric is counted: the sizes of types times the numbers of links and nodes. The scheme's parts of
+//! some nodes are measured, and the result is scaled to all nodes. How many flows are live at one time is not known
+//! before the run. This number comes from a simple model ([`Peak`]), and the memory of a flow is a mean over transports.
+//! A fabric with more congestion than in the model takes more memory.
 
 use raddle_core::{Bytes, Flow, Flows, NodeId, Time};
 use raddle_flow_sim::Split;
@@ -21,7 +21,7 @@ const A_FLOW: u64 = 550;
 /// 2 links (PFQ on a switch, 875 bytes) to about 80 links (PFQ on a torus, 4,500 bytes).
 const A_FLUID_FLOW: u64 = 785;
 
-/// Bytes per link that a live flow crosses in the flow engine.
+/// Bytes per live flow for each link that the flow crosses, in the flow engine.
 const A_CROSSED_LINK: u64 = 45;
 
 /// Assumed maximum of a flow's bytes in the network at one time.
@@ -80,7 +80,7 @@ pub(crate) struct Each {
     pub(crate) packet: u64,
     /// Payload of a packet.
     pub(crate) payload: u64,
-    /// Largest total size of all queues.
+    /// Most bytes that all queues of the fabric together can hold.
     pub(crate) room: u64,
     /// Memory of a rank.
     pub(crate) rank: u64,
@@ -202,7 +202,7 @@ impl Estimate {
         }
     }
 
-    /// The sum of all parts.
+    /// The memory of the whole run: the sum of the parts above, plus a constant.
     #[must_use]
     pub fn total(&self) -> Bytes {
         let parts = [

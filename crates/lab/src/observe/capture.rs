@@ -23,7 +23,7 @@ pub(crate) fn links(named: &str, topology: &Topology) -> Result<BTreeSet<LinkId>
     Ok(links)
 }
 
-/// The link with a number, or all links from one node to another.
+/// The links that `named` names: one link by its number, or all links from one node to another (`3->12`).
 fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     let refuse = |what: String, hint: String| Err(Cause::OutOfRange { what, hint });
     let node = |text: &str| text.trim().parse().ok().map(NodeId);
@@ -136,7 +136,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Ends the capture at `end`. Packets that would leave later are dropped.
+    /// Ends the capture at `end`. Packets that would leave later are not written.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -72,7 +72,7 @@ impl Gather<'_> {
         if let Some(throughput) = &mut self.throughput {
             throughput.report(now, &report, &self.recorder);
         }
-        // A record is in the recorder after the flow's opening and before its end.
+        // The recorder has a flow's record only from the report of the flow's opening to the report of its delivery.
         let is_end = matches!(report, Report::Delivered { .. });
         if is_end {
             self.follow(now, node, &report);

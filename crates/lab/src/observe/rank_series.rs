@@ -38,13 +38,14 @@ struct UnderWay {
 /// The times of all ranks in intervals.
 struct Times {
     busy: Intervals<Busy>,
-    /// Indexed by rank: the last time in which the rank computes, from its beginning to its end, which can be in the
-    /// future. It is not in `busy` yet, because a run can stop before the rank has computed.
+    /// Indexed by rank: the beginning and the end of the latest span in which the rank computes. The end can be in the
+    /// future. The span is not in `busy` yet, because a run can stop before the span ends.
     computing: Vec<(Time, Time)>,
 }
 
 impl Times {
-    /// Adds a time in which a rank computes. A rank reports its times in order, and only the last can be in the future.
+    /// Adds a span in which a rank computes. A rank reports its spans in order of time, and only the end of the latest
+    /// span can be in the future.
     fn compute(&mut self, rank: usize, from: Time, to: Time) {
         let last = &mut self.computing[rank];
         if last.1 == from {
@@ -55,7 +56,7 @@ impl Times {
         }
     }
 
-    /// Adds a time in which a rank has computed to the intervals.
+    /// Adds a span in which a rank has computed to `busy`.
     fn spread(&mut self, rank: usize, from: Time, to: Time) {
         self.busy.spread(from, to, rank, |busy, part| busy.computing = busy.computing + part);
     }

@@ -122,9 +122,9 @@ pub struct Outcome {
     pub flows: u64,
     /// Number of flows delivered.
     pub delivered: u64,
-    /// Time at which the last flow to be delivered was complete at its receiver.
+    /// Time of the latest delivery of a whole flow; `None` if no flow was delivered.
     pub last_delivery: Option<Time>,
-    /// The reason why no flow was delivered, if the run reached its end and had flows.
+    /// The reasons why no flow was delivered, if the run reached its end but counts as failed.
     pub undelivered: Option<Undelivered>,
     /// True if the run reached its end and was not stopped.
     pub complete: bool,

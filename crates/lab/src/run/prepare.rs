@@ -311,8 +311,8 @@ impl Document {
         Err(Problem::at(&place(&self.root, key), Cause::OutOfRange { what, hint }))
     }
 
-    /// Refuses a hello period that is too short for the links: links must be free of hello messages for part of the
-    /// time.
+    /// Refuses a hello period that is too short for the links: each link must be free of hello messages for at least
+    /// three quarters of the time.
     fn check_hellos(&self, period: Duration, topology: &Topology) -> Result<(), Problem> {
         let on_link = |(_, link): (_, &Link)| link.delay + link.rate.time_for(LONGEST_OF_DISCOVERY);
         let least = topology.links().map(on_link).max().unwrap_or_default() * HELLO_TIMES;

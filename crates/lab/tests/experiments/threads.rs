@@ -190,7 +190,7 @@ fn runs_of_each_routing() {
     }
 }
 
-/// Runs R2C2 without options, and with one of these options: protocol selection for long flows, retransmission, and
+/// Runs R2C2 without options, then with protocol selection for long flows, then with retransmission, then with
 /// deadlines.
 #[test]
 fn runs_of_r2c2_with_its_options() {

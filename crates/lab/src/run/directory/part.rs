@@ -27,7 +27,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Begins a directory for results of that origin.
+    /// Begins a directory for results whose inputs are `origin`.
     ///
     /// # Errors
     /// If another process writes the directory, if the results may not replace the existing directory, or if a file
@@ -70,8 +70,10 @@ impl<'a> Part<'a> {
     /// Gives the directory its name, in place of earlier results. `complete` says whether the results are complete.
     ///
     /// # Errors
-    /// If a file cannot be written. Also if the existing results may not be replaced, or are complete while the new
-    /// results are partial. The new results are then kept under another name.
+    /// - If a file cannot be written. The new results are then deleted.
+    /// - If the new results may not replace the existing results, for example partial results complete ones. The new
+    ///   results are then kept under another name.
+    /// - If the replaced results cannot be deleted. The new results then have the name already.
     pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
         Manifest::write(self.path(), &self.origin, complete, self.begin.elapsed().as_secs_f64())?;
         self.put(complete)
@@ -108,7 +110,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A temporary folder, which is removed if it is dropped before it is complete.
+/// A temporary folder. When it is dropped, it is deleted if it still contains the marker of an unfinished directory.
 struct Folder(TempDir);
 
 impl Drop for Folder {
