@@ -77,12 +77,12 @@ pub struct Tally {
     pub experiments: u64,
     /// Number of experiments that have all properties.
     pub held: u64,
-    /// Number of experiments that were stopped because they took too many events or too long.
+    /// Number of experiments that were stopped because they took too many packet hops or too long.
     pub cut_short: u64,
     /// Number of experiments that did not run: no fabric was found for the scheme, or the checks refused the
     /// experiment.
     pub refused: u64,
-    /// Number of optional parts that the draws tried to add to experiments.
+    /// Number of workloads and optional parts that the draws tried to add to experiments.
     pub parts: u64,
     /// Number of these parts that the checks refused.
     pub parts_refused: u64,

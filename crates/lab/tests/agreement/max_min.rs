@@ -77,7 +77,7 @@ fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
 }
 
 /// Draws a network with up to 5 flows and up to 7 links. On average, half of the weights, capacities and shares are 1,
-/// and a quarter of the flows have a demand.
+/// and a quarter of the flows have a finite demand.
 fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
     let mut stream = Stream::new(1, number, "test/networks");
     let one_or = |stream: &mut Stream, least: f64, most: f64| {

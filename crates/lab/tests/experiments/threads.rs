@@ -52,7 +52,7 @@ fn experiment(fabric: &str, scheme: &str, more: &str) -> Document {
     Document::parse("threads.toml", text, PathBuf::new()).unwrap()
 }
 
-/// Returns the outcome and the flow records in the order in which they are written. The run time, which
+/// Returns the outcome, and the flow records in the order in which they are written. The wall-clock duration, which
 /// differs between runs, is set to 0.
 fn outcome(document: &Document, threads: Threads) -> (Outcome, Vec<FlowRecord>) {
     let mut flows = Vec::new();

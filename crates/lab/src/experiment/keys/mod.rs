@@ -107,7 +107,7 @@ pub struct Kind {
     pub keys: &'static [&'static dyn Declared],
 }
 
-/// Names that a key can have, each with a description.
+/// Names that can be the value of a key, each with a description.
 pub type Choices = Vec<(String, &'static str)>;
 
 /// A key of a table. Its values have the type `T`.

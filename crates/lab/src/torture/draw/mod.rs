@@ -74,7 +74,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// The fabric of the experiment, if it passes the checks.
+    /// The fabric of the experiment, if the experiment passes the checks.
     fn fabric(&self, experiment: &Table) -> Option<Arc<Topology>> {
         self.bench.put(experiment);
         let prepared = parse(experiment, self.registry).and_then(|document| document.prepare());
