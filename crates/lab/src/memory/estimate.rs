@@ -98,7 +98,7 @@ pub(crate) fn a_rank(read_ahead: u64) -> u64 {
     A_RANK + AN_OPERATION * read_ahead
 }
 
-/// Bytes per live flow in the flow engine, from the number of links that the first flows of a run cross.
+/// Bytes per live flow in the flow engine, estimated from the mean number of links that the first flows of a run cross.
 pub(crate) fn a_fluid_flow(topology: &Topology, flows: &Flows, split: &mut Split) -> u64 {
     let idle = vec![0.0; topology.link_slots()];
     let (mut links, mut looked_at, mut row) = (0, 0, Vec::new());

@@ -78,8 +78,8 @@ pub(crate) struct Capture {
     /// Interface number by link; set only for captured links.
     interfaces: Vec<Option<u32>>,
     /// Packets that have not left yet: engines report a packet when a FIFO accepts it, or when a port with another
-    /// queue begins to send it. The key is the time at which the
-    /// packet leaves, the link, and the number of packets accepted earlier.
+    /// queue begins to send it. The key is the time at which the packet's last bit leaves, the link, and the number of
+    /// packets of captured links that were reported earlier.
     waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
 }

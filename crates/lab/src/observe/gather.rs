@@ -72,7 +72,8 @@ impl Gather<'_> {
         if let Some(throughput) = &mut self.throughput {
             throughput.report(now, &report, &self.recorder);
         }
-        // The recorder has a flow's record only from the report of the flow's opening to the report of its delivery.
+        // The recorder has a flow's record only after the report of the opening, and the report of the delivery may
+        // remove the record.
         let is_end = matches!(report, Report::Delivered { .. });
         if is_end {
             self.follow(now, node, &report);

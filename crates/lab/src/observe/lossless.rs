@@ -87,7 +87,8 @@ pub(crate) struct Pauses {
     peak_memory: u64,
     /// One entry for each level, from hosts up. The level of a node is its distance in links from the nearest host.
     levels: Vec<Level>,
-    /// Length of the longest chain of links over which pauses spread; `None` if their origin is unknown.
+    /// Length of the longest chain of links over which pauses spread; `None` without pauses, or if their origin is
+    /// unknown.
     spread: Option<u32>,
 }
 

@@ -2,7 +2,7 @@
 //! slowest flows crossed.
 //!
 //! Memory does not grow with the length of the run: [`Intervals`] merge, and only the paths of live flows and of the
-//! slowest finished flows are kept. [`Memory`] estimates it.
+//! slowest ended flows are kept. [`Memory`] estimates the memory.
 
 use crate::observe::intervals::{Intervals, Merge};
 use crate::observe::rank_series::RankSeries;
@@ -29,7 +29,8 @@ const SAMPLES: u64 = 8;
 pub(crate) const MOST: usize = 256;
 const LEAST: usize = 64;
 
-/// Number of values, links times intervals, above which the maximum number of intervals is lower than `MOST`.
+/// Number of values (columns, such as links, times intervals) above which the maximum number of intervals is lower than
+/// `MOST`.
 const CELLS: usize = 1 << 21;
 
 /// Memory of the path of a live flow, in bytes: a node of a B-tree and an entry of a hash table.

@@ -99,16 +99,18 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// Samples of how unevenly switches used their uplinks, if the experiment asks for these records.
     pub imbalance: Vec<ImbalanceRecord>,
-    /// Throughput of each flow in each interval with arrivals, if the experiment asks for these records.
+    /// Throughput of each flow in each interval in which a packet of the flow arrived, or a switch changed the flow's
+    /// port; if the experiment asks for these records.
     pub throughput: Vec<ThroughputRecord>,
-    /// Traffic and queue of each link in each interval in which it had either, if the experiment asks for series.
+    /// Traffic and queue of each link in each interval in which the link had traffic or a queue, if the experiment asks
+    /// for series.
     pub series: Vec<SeriesRecord>,
     /// The links that the slowest flows crossed, if the experiment asks for series.
     pub paths: Vec<PathRecord>,
     /// Throughput of senders and of the largest flows in each interval, if the experiment asks for series.
     pub rate_series: Vec<RateSeriesRecord>,
-    /// The times in which each rank computed, sent and received in each interval, if the experiment asks for series and
-    /// the workload is a program.
+    /// How long each rank computed, sent and received in each interval, if the experiment asks for series and the
+    /// workload is a program.
     pub rank_series: Vec<RankSeriesRecord>,
     /// One row per directed link with flow control.
     pub flow_control: Vec<FlowControlRecord>,

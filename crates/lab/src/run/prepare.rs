@@ -77,7 +77,7 @@ impl Own {
     }
 }
 
-/// The parts of ports that the experiment chooses in addition to the transport's own parts.
+/// The parts of ports that the experiment chooses. A port gets such a part if the transport provides none for it.
 #[derive(Default)]
 pub(crate) struct PortParts {
     queue: Option<Queues>,
@@ -134,7 +134,7 @@ impl Document {
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
         // To draw and survey many flows takes long. So the memory of the fabric, of the ranks
-        // and of flows that are known to start together is checked before.
+        // and of flows that are known to start together is checked first.
         let fabric = memory::fabric(&topology, engine_bytes(experiment.engine.kind), |_| ());
         let flows = experiment.workload.at_once().unwrap_or(0);
         let ranks = experiment.workload.program().unwrap_or_default().ranks;

@@ -177,7 +177,8 @@ impl Summarizer {
             goodput_gbps: sums.goodput_gbps.value(),
         };
         let classes = SizeClass::WITH_ALL.into_iter().zip(&self.classes).zip(&percentiles);
-        // A port that ever sent a packet had a peak above 0. If all peaks are 0, the engine does not measure queues.
+        // A port that ever sent a packet had a peak above 0. If all peaks are 0, the engine does not measure queues, or
+        // no packet was sent.
         let measured = outcome.links.iter().any(|link| link.peak_queue_bytes > 0);
         let links = outcome.links.iter().filter(|_| measured);
         let mut queues: Vec<f64> = links.map(|link| link.peak_queue_bytes as f64).collect();

@@ -99,7 +99,7 @@ pub(crate) fn dctcp() -> Witness {
         let n = f64::from(count);
         let threshold = 40 * count as usize;
         let port = || PortSetup { mark_packets: Some(threshold), ..PortSetup::default() };
-        // The round-trip time is 120 us times the number of flows, so the bandwidth-delay product is 100
+        // The round-trip time is about 120 us times the number of flows, so the bandwidth-delay product is about 100
         // packets per flow.
         let delay = Duration::from_us(20 * u64::from(count));
         let mut dumbbell = Dumbbell::new("dctcp", (100.0, MSS), count, RATE, delay, port);

@@ -201,10 +201,10 @@ impl Place {
         }
     }
 
-    /// Renames `folder`, which holds whole results beside the directory, to the name of the directory. On file systems
-    /// that can exchange names, the name refers to either the whole earlier or the whole new results at any instant. On
-    /// others, the name is missing for an instant. Returns the manifest of the earlier results if they are now in
-    /// `folder` and may be removed.
+    /// Gives `folder`, which is beside the directory and holds the whole new results, the name of the directory. On file
+    /// systems that can exchange names, the name refers to either the whole earlier or the whole new results at any
+    /// instant. On others, the name is missing for an instant. Returns the manifest of the earlier results if they are
+    /// now in `folder` and may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,
@@ -415,7 +415,7 @@ mod tests {
         let out = Out::from(&run);
         Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
         assert_eq!((word(&run), names(folder.path())), ("first".to_owned(), vec!["run".to_owned()]));
-        // Another directory has the name, so the orphan is removed. The same experiment can be run again.
+        // Another directory has the name, so the orphan is removed. Nothing is lost: its experiment can be run again.
         fs::rename(&run, &orphan).expect("renamed");
         fs::create_dir(&run).expect("created");
         fs::write(run.join("log.txt"), "mine").expect("written");

@@ -32,7 +32,7 @@ pub(crate) struct FlowRow {
     pub(crate) sender_fct_us: Option<f64>,
     /// True if the sender knew by the deadline that the flow was complete; `None` without a deadline.
     pub(crate) met: Option<bool>,
-    /// FCT divided by the FCT of the flow alone; `None` if the flow never finished.
+    /// FCT divided by the ideal FCT, which the flow would have alone on the fabric; `None` if the flow never finished.
     pub(crate) slowdown: Option<f64>,
     /// Largest number of the flow's packets that waited at the receiver at one time for an earlier packet.
     pub(crate) reorder: f64,

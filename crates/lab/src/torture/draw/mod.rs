@@ -21,7 +21,7 @@ use toml::{Table, Value};
 /// Largest number of fabrics and ports to try for a transport and a routing.
 const ATTEMPTS: u32 = 600;
 
-/// An experiment that passes the checks, if the search found one, and counts of its optional parts.
+/// An experiment that passes the checks, if the search found one, and counts of the parts that the draw tried to add.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) experiment: Option<Table>,
@@ -31,7 +31,7 @@ pub(super) struct Drawn {
     pub(super) refused: u64,
 }
 
-/// Draws the experiment of that seed. The experiment being checked is stored in `bench`.
+/// Draws the experiment of `seed`. Each experiment is stored in `bench` while it is checked.
 pub(super) fn draw(seed: u64, registry: &Arc<Registry>, bench: &Bench) -> Drawn {
     let mut dice = Dice::new(seed);
     let mut drawing = Drawing { registry, bench, drawn: Drawn::default() };
