@@ -99,7 +99,7 @@ impl Capture {
         let mut described = Vec::new();
         for (interface, &id) in (0..).zip(links) {
             interfaces[id.index()] = Some(interface);
-            let link = topology.link(id).expect("the links are the topology's");
+            let link = topology.link(id).expect("the topology has the link");
             described.push(Interface {
                 name: format!("{}->{}", link.from, link.to),
                 description: format!("link {}, port {} of node {}", id.0, link.from_port, link.from),

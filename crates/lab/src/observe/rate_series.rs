@@ -68,7 +68,8 @@ impl RateSeries {
             self.large.len() - 1
         } else {
             let rank = |large: &Large| (large.size, u32::MAX - large.flow);
-            let smallest = (0..LARGE_FLOWS).min_by_key(|&i| rank(&self.large[i])).expect("some flows");
+            let smallest =
+                (0..LARGE_FLOWS).min_by_key(|&i| rank(&self.large[i])).expect("there are large flows");
             if rank(&self.large[smallest]) >= rank(&new) {
                 return;
             }
@@ -102,7 +103,7 @@ impl RateSeries {
     /// flows.
     pub(crate) fn records(self, end: Time) -> Vec<RateSeriesRecord> {
         let senders =
-            (0..self.nodes).map(|node| (node, u32::try_from(node).expect("nodes have 32 bits"), None));
+            (0..self.nodes).map(|node| (node, u32::try_from(node).expect("node numbers have 32 bits"), None));
         let large = self.large.iter().enumerate();
         let large = large.map(|(i, large)| (self.nodes + i, large.src, Some(large.flow)));
         let columns: Vec<_> = senders.chain(large).collect();

@@ -121,7 +121,7 @@ mod tests {
         let edge = uplinks.switches.iter().position(|switch| switch.tier == 1).expect("an edge switch");
         let node = uplinks.switches[edge].node;
         let link = |number| {
-            let uplink = Uplink { switch: u32::try_from(edge).expect("few"), number };
+            let uplink = Uplink { switch: u32::try_from(edge).expect("few switches"), number };
             LinkId::of(uplinks.links.iter().position(|&other| other == Some(uplink)).expect("an uplink"))
         };
         let (left, right) = (link(0), link(1));

@@ -340,7 +340,7 @@ pub(crate) fn retransmissions<'h>(
 /// fabric.
 fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
     if totals.sent != totals.delivered + totals.dropped + inside {
-        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
+        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside the fabric")));
     }
     let ended = totals.delivered_bytes + totals.dropped_bytes;
     // The number of bytes in unreadable packets is unknown.
@@ -350,7 +350,9 @@ fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
         totals.sent_bytes >= ended
     };
     if !conserved {
-        return Err(Error::Run(format!("bytes are not conserved: {totals:?}, {inside} packets inside")));
+        return Err(Error::Run(format!(
+            "bytes are not conserved: {totals:?}, {inside} packets inside the fabric"
+        )));
     }
     Ok(())
 }

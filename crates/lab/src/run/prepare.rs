@@ -473,9 +473,9 @@ impl Prepared {
         let engine = &self.experiment.engine;
         let switching = match self.lookahead() {
             None => Switching::StoreAndForward,
-            Some(Bytes(header)) => {
-                Switching::CutThrough { header: u32::try_from(header).expect("a header's size") }
-            }
+            Some(Bytes(header)) => Switching::CutThrough {
+                header: u32::try_from(header).expect("the size of a header fits 32 bits"),
+            },
         };
         let queue_depths = self.experiment.record.queues;
         let threads = match self.experiment.scheme.view {

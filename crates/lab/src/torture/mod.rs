@@ -115,10 +115,10 @@ impl Tally {
         let mut text: String = failures.iter().map(|failure| format!("{failure}\n\n")).collect();
         text += &format!("{experiments} experiments: {held} hold every property, {failed} violate one\n");
         text += &format!("{in_lockstep} also ran in lockstep, {as_fluids} also ran on the flow engine\n");
-        text += &format!("{cut_short} were stopped after too many events\n");
+        text += &format!("{cut_short} were stopped after too many packet hops or too long a time\n");
         text += &format!("{refused} were refused ({:.1}%)\n", share(*refused, *experiments));
         text += &format!(
-            "{parts} parts of experiments were offered, {:.1}% of them were refused",
+            "{parts} parts of experiments were tried, {:.1}% of them were refused",
             share(*parts_refused, *parts)
         );
         text
@@ -128,7 +128,7 @@ impl Tally {
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "counts and texts are JSON")]
     pub fn json(&self) -> Value {
-        serde_json::to_value(self).expect("counts and texts")
+        serde_json::to_value(self).expect("counts and texts are JSON")
     }
 }
 

@@ -54,7 +54,12 @@ fn optimum(specs: &[Spec], links: &[f64], fixed: &[Option<f64>], raised: Option<
         };
         problem.add_constraint(terms, ComparisonOp::Ge, least);
     }
-    problem.solve().expect("feasible").into_solution().expect("no time limit").objective()
+    problem
+        .solve()
+        .expect("a feasible program")
+        .into_solution()
+        .expect("a solver without a time limit")
+        .objective()
 }
 
 /// Computes max-min rates by a sequence of linear programs. Each step maximizes the common level, and then
@@ -68,7 +73,7 @@ fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
             fixed[i].is_none() && most() <= level * specs[i].weight + 1e-6
         };
         let stuck: Vec<usize> = (0..specs.len()).filter(is_stuck).collect();
-        assert!(!stuck.is_empty(), "some flow cannot rise");
+        assert!(!stuck.is_empty(), "the rate of at least one flow cannot rise");
         for i in stuck {
             fixed[i] = Some((level * specs[i].weight).min(specs[i].demand));
         }

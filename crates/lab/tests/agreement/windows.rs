@@ -40,7 +40,7 @@ impl Dumbbell {
     ) -> Self {
         let fast = Rate::from_bps(4 * rate.as_bps());
         let topology: Arc<Topology> =
-            Arc::new(builders::dumbbell(pairs, pairs, fast, rate, delay).expect("valid"));
+            Arc::new(builders::dumbbell(pairs, pairs, fast, rate, delay).expect("a dumbbell"));
         let bottleneck = link(&topology, NodeId(2 * pairs), NodeId(2 * pairs + 1));
         let values = [("mss", mss), ("initial_ssthresh", ssthresh as u64 * mss)];
         let values = values.map(|(name, bytes)| (name, Value::Bytes(bytes)));

@@ -186,7 +186,7 @@ fn runs_of_each_routing() {
                 fabrics += 1;
             }
         }
-        assert!(fabrics > 0, "{set} runs nowhere");
+        assert!(fabrics > 0, "{set} runs on none of the fabrics");
     }
 }
 
@@ -231,7 +231,7 @@ fn runs_of_expeditus_and_clairvoyant() {
             digests.insert(outcome.digest.to_string());
         }
     }
-    assert_eq!(digests.len(), 6, "each does something of its own");
+    assert_eq!(digests.len(), 6, "the results of all six runs differ");
 }
 
 /// Runs lossless Ethernet with pauses, congestion notices, rate limiters and port shares.

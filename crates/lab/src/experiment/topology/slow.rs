@@ -264,6 +264,6 @@ mod tests {
         let all = slow("[[topology.slow]]\nrandom = { level = 2, links = 8 }\nshare = 0.5", 1);
         assert_eq!(all.len(), 8);
         assert!(all.iter().all(|&(low, high, _)| (12..16).contains(&low) && (16..20).contains(&high)));
-        assert!(NodeId(all[0].0) < NodeId(all[0].1), "upwards");
+        assert!(NodeId(all[0].0) < NodeId(all[0].1), "the links lead upwards");
     }
 }

@@ -413,13 +413,13 @@ mod tests {
         write(&run, "first");
         fs::rename(&run, &orphan).expect("renamed");
         let out = Out::from(&run);
-        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
+        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("orphans are removed");
         assert_eq!((word(&run), names(folder.path())), ("first".to_owned(), vec!["run".to_owned()]));
         // Another directory has the name, so the orphan is removed. Nothing is lost: its experiment can be run again.
         fs::rename(&run, &orphan).expect("renamed");
         fs::create_dir(&run).expect("created");
         fs::write(run.join("log.txt"), "mine").expect("written");
-        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
+        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("orphans are removed");
         assert_eq!((word(&run), names(folder.path())), ("mine".to_owned(), vec!["run".to_owned()]));
     }
 
