@@ -194,7 +194,7 @@ class Engine(TypedDict, total=False):
     """Simulated time at which the run stops even if flows are unfinished. If left out, the run ends with its last flow."""
 
     watchdog: str
-    """Simulated time between two searches for links that wait for each other in a cycle. Only with `flow_control`."""
+    """Simulated time between two searches for links that wait for each other in a cycle. If left out, 10 ms. Only with `flow_control`."""
 
 
 class Errors(TypedDict, total=False):

@@ -15,7 +15,7 @@ pub(crate) struct Survey {
     pub(crate) facts: Facts,
     /// The largest priority number, whose class is served last.
     pub(crate) most_priority: u8,
-    /// True if an application produces bytes at a limited rate.
+    /// True if the application of at least one flow produces bytes at a limited rate.
     pub(crate) is_paced: bool,
     /// The number of flows that start at the time limit or later.
     pub(crate) late: usize,
@@ -23,8 +23,8 @@ pub(crate) struct Survey {
     pub(crate) first: Time,
     /// The start of the last flow.
     pub(crate) last: Time,
-    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links and
-    /// their `app_rate`.
+    /// Largest number of live flows, and of their bytes in the network, at one time. It is computed as if only the
+    /// hosts' links and `app_rate` limited flows.
     pub(crate) peak: Load,
 }
 

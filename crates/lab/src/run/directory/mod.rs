@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `experiment.toml` | the experiment with every default; it can be run again |
-//! | `flows.parquet` | one row per flow |
+//! | `flows.parquet` | one row per flow that has started |
 //! | `links.parquet` | unless `record.links` is false: one row per directed link |
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue length |
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
