@@ -258,7 +258,7 @@ keys! {
         QUEUE_LINKS: String = Key::new("queue_links").or("\"all\"");
         /// Time series for `raddle report`: the traffic and the queue of each link, the throughput of each sender and
         /// of the largest flows, and the times in which the ranks of a program compute, send and receive. Also the
-        /// paths of the slowest flows. If left out, there are none.
+        /// paths of the slowest flows. If left out, none of these are recorded.
         SERIES: bool = Key::new("series").example("true");
         /// Links whose packets are captured in `packets.pcapng`: `all`, or a list of node pairs and link numbers such
         /// as `3->12, 40`.

@@ -49,8 +49,8 @@ pub(crate) struct Peak {
     /// For each live flow: its end, and the largest number of its bytes in the network.
     live: BinaryHeap<Reverse<(Time, u64)>>,
     in_network: u64,
-    /// Largest number of live flows that fit into the memory if nothing else takes memory. Once there are more, later
-    /// flows need not be counted.
+    /// Largest number of live flows that fit into the memory if nothing else takes memory. Once more flows are live,
+    /// later flows need not be counted.
     most: u64,
     load: Load,
 }

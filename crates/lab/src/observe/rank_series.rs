@@ -167,7 +167,7 @@ impl UnderWay {
         self.messages += 1;
     }
 
-    /// Ends one message. If no other is under way, returns the time since which there were messages.
+    /// Ends one message. If no other message is under way, returns the time since which at least one was.
     fn end(&mut self) -> Option<Time> {
         self.messages = self.messages.saturating_sub(1);
         (self.messages == 0).then_some(self.since)

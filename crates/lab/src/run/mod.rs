@@ -265,7 +265,8 @@ pub(crate) fn run_with(
         EngineKind::Lockstep => lockstep_engine::run(&mut prepared, gather, &mut watch),
         EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch),
     };
-    // An engine's own error may follow from the part that could not go on, so that part's error comes first.
+    // If a part of the scheme could not go on, the engine's own error may be a consequence. So the part's error comes
+    // first.
     if let Some(error) = prepared.parts.halt.error() {
         return Err(Error::Run(error.to_owned()));
     }

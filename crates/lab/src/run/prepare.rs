@@ -55,7 +55,7 @@ pub struct Prepared {
     pub(crate) captured: BTreeSet<LinkId>,
     /// Links whose queues are sampled.
     pub(crate) looked_at: BTreeSet<LinkId>,
-    /// This process's share of a live rack, if other processes run the rest.
+    /// This process's share of a live rack; `None` if this process runs the whole rack.
     pub(crate) share: Option<Share>,
     /// Settings that are probably not intended.
     pub warnings: Vec<Warning>,

@@ -67,8 +67,7 @@ impl Survey {
             if checked.is_ok() && flow.start <= end {
                 peak.add(&flow, topology);
             }
-            // If the flows drawn until now already exceed the memory, the run is refused, so no further flows are
-            // drawn.
+            // If the live flows already exceed the memory, the run will be refused, so no further flows are drawn.
             (checked.is_ok() && !peak.is_over()).then_some(flow)
         });
         let facts = Facts::of(sound, topology, |src, dst| routing.distance(src, dst).unwrap_or(0));

@@ -87,7 +87,7 @@ impl Keys {
         self.keys.iter().copied().chain(shared)
     }
 
-    /// The key of that name, among the table's keys and the keys of all kinds.
+    /// The key named `name`, among the table's keys and the keys of all kinds.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&'static dyn Declared> {
         let of_kinds =

@@ -120,8 +120,8 @@ impl Drop for Folder {
     }
 }
 
-/// Removes an unfinished directory. The marker is removed last, so that the directory is still recognized as an orphan
-/// if the process is killed meanwhile.
+/// Removes an unfinished directory; does nothing without the file that marks it as unfinished. This file is removed
+/// last. So if the process is killed before, the directory is still recognized as unfinished.
 pub(super) fn discard(folder: &Path) -> io::Result<()> {
     let marker = folder.join(MARKER);
     if !marker.exists() {

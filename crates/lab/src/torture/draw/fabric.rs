@@ -17,7 +17,7 @@ pub(super) fn kinds(registry: &Registry) -> Vec<&'static str> {
     own.chain(registry.topologies().iter().map(|kind| kind.info.name)).collect()
 }
 
-/// A small fabric of that kind.
+/// A small fabric of the kind `kind`.
 pub(super) fn draw(dice: &mut Dice, kind: &str, registry: &Registry) -> Table {
     let mut fabric = table([("kind", kind.into())]);
     if let Some(other) = registry.topologies().iter().find(|other| other.info.name == kind) {

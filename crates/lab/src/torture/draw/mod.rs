@@ -89,7 +89,8 @@ impl Drawing<'_> {
         accepted
     }
 
-    /// A fabric and ports on which the transport runs with that routing, together with a single flow.
+    /// An experiment with a single flow, on a fabric and with ports on which `transport` runs with `routing`. Returns
+    /// the fabric too.
     fn world(
         &mut self,
         dice: &mut Dice,
