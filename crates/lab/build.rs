@@ -42,7 +42,8 @@ fn stem(path: &Path) -> String {
     path.file_stem().expect("an entry of a folder has a name").to_string_lossy().into_owned()
 }
 
-/// Splits a name into pairs of a text and the number that follows it (0 if none does), so that numbers compare by value.
+/// Splits a name into pairs of a text and the number that follows it (0 if none does), so that numbers compare by
+/// value.
 fn counted(name: &str) -> Vec<(String, u64)> {
     let mut pieces = Vec::new();
     let mut rest = name;

@@ -169,8 +169,8 @@ impl Subject<'_> {
     }
 
     /// The longest base round trip between the end nodes of the first flows, or between a program's first rank and
-    /// other ranks, with its two nodes; `None` without flows and ranks. A base round trip is the time in an empty fabric
-    /// in which a full packet goes from one node to the other and a packet without payload comes back.
+    /// other ranks, with its two nodes; `None` without flows and ranks. A base round trip is the time in an empty
+    /// fabric in which a full packet goes from one node to the other and a packet without payload comes back.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
         /// Number of flows, and of ranks, to examine. Among this many flows, there is almost always a flow between the
         /// most distant hosts.

@@ -2,8 +2,8 @@
 //!
 //! The memory of the fabric is counted: the sizes of types times the numbers of links and nodes. The scheme's parts of
 //! some nodes are measured, and the result is scaled to all nodes. How many flows are live at one time is not known
-//! before the run. This number comes from a simple model ([`Peak`]), and the memory of a flow is a mean over transports.
-//! A fabric with more congestion than in the model takes more memory.
+//! before the run. This number comes from a simple model ([`Peak`]), and the memory of a flow is a mean over
+//! transports. A fabric with more congestion than in the model takes more memory.
 
 use raddle_core::{Bytes, Flow, Flows, NodeId, Time};
 use raddle_flow_sim::Split;

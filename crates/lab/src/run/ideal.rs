@@ -26,9 +26,8 @@ impl Ideals {
         Self { routing: Routing::new(Arc::clone(topology)), framing, lookahead, handshake }
     }
 
-    /// The rate and the delay of each link along a shortest path that takes the fastest link at each hop. Empty if there
-    /// is no path.
-    /// The line rate of each link is used, even if the experiment has slowed the link down.
+    /// The rate and the delay of each link along a shortest path that takes the fastest link at each hop. Empty if
+    /// there is no path. The line rate of each link is used, even if the experiment has slowed the link down.
     fn best(&self, src: NodeId, dst: NodeId) -> Vec<(Rate, Duration)> {
         let topology = self.routing.topology();
         let (mut at, mut path, mut ports) = (src, Vec::new(), Vec::new());

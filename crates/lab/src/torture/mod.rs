@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The seed determines everything, so one number repeats a failure. `draw` makes an experiment that passes the checks
-//! of [`Document::prepare`]. `trial` runs it several times and compares the results. It runs an experiment of the packet
-//! engine on one, two and three threads, and also in lockstep and in the flow engine if they support it. It runs an
-//! experiment of the flow engine twice.
+//! of [`Document::prepare`]. `trial` runs it several times and compares the results. It runs an experiment of the
+//! packet engine on one, two and three threads, and also in lockstep and in the flow engine if they support it. It runs
+//! an experiment of the flow engine twice.
 
 mod bench;
 mod draw;

@@ -49,8 +49,8 @@ pub(super) fn shrink(mut violation: Violation, registry: &Arc<Registry>) -> Viol
     }
 }
 
-/// The experiment with change number `number`, counted from 0: one value is removed or made smaller. `None` if there are
-/// not so many changes.
+/// The experiment with change number `number`, counted from 0: one value is removed or made smaller. `None` if there
+/// are not so many changes.
 fn candidate(experiment: &Table, number: usize) -> Option<Table> {
     let mut paths = Vec::new();
     visit(&Value::Table(experiment.clone()), &mut Vec::new(), &mut paths);

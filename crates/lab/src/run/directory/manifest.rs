@@ -98,8 +98,8 @@ impl Manifest {
         Ok(write_file(&directory.join(MANIFEST), text.as_bytes())?)
     }
 
-    /// The origin of the complete results in `directory`, and the wall-clock seconds that they took; `None` if there are
-    /// no complete results. Files are not compared with their digests.
+    /// The origin of the complete results in `directory`, and the wall-clock seconds that they took; `None` if there
+    /// are no complete results. Files are not compared with their digests.
     pub(crate) fn finished(directory: &Path) -> Option<(Origin, f64)> {
         Self::read(directory)
             .filter(|manifest| manifest.complete)
@@ -227,8 +227,8 @@ impl Contents {
         (!self.changed.is_empty()).then(changed)
     }
 
-    /// The reason why these results do not have the kind, version and experiment of `origin`; `None` if they have, or if
-    /// the directory is empty.
+    /// The reason why these results do not have the kind, version and experiment of `origin`; `None` if they have, or
+    /// if the directory is empty.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {
             if self.foreign.iter().any(|file| Path::new(file).starts_with(sweep::FOLDER)) {

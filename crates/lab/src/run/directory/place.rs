@@ -201,10 +201,10 @@ impl Place {
         }
     }
 
-    /// Gives `folder`, which is beside the directory and holds the whole new results, the name of the directory. On file
-    /// systems that can exchange names, the name refers to either the whole earlier or the whole new results at any
-    /// instant. On others, the name is missing for an instant. Returns the manifest of the earlier results if they are
-    /// now in `folder` and may be removed.
+    /// Gives `folder`, which is beside the directory and holds the whole new results, the name of the directory. On
+    /// file systems that can exchange names, the name refers to either the whole earlier or the whole new results at
+    /// any instant. On others, the name is missing for an instant. Returns the manifest of the earlier results if they
+    /// are now in `folder` and may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,
@@ -322,8 +322,8 @@ fn exchange(new: &Path, old: &Path) -> io::Result<()> {
     exchange_by_turns(new, old)
 }
 
-/// Exchanges the names of two directories in three steps. If the process ends between the steps, the directory `old` has
-/// a visible name: `NAME.before-RANDOM`.
+/// Exchanges the names of two directories in three steps. If the process ends between the steps, the directory `old`
+/// has a visible name: `NAME.before-RANDOM`.
 fn exchange_by_turns(new: &Path, old: &Path) -> io::Result<()> {
     let mut aside = old.as_os_str().to_owned();
     aside.push(format!(

@@ -36,8 +36,8 @@ pub(crate) struct FlowRow {
     pub(crate) slowdown: Option<f64>,
     /// Largest number of the flow's packets that waited at the receiver at one time for an earlier packet.
     pub(crate) reorder: f64,
-    /// Mean assigned rate in Gbps, from the start until the sender was done or the run ended; `None` if no rate was ever
-    /// assigned.
+    /// Mean assigned rate in Gbps, from the start until the sender was done or the run ended; `None` if no rate was
+    /// ever assigned.
     pub(crate) assigned_gbps: Option<f64>,
 }
 
