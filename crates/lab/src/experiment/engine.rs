@@ -135,7 +135,11 @@ impl Named for Discoverer {
             Self::Oracle,
             "the engine informs every node of a failure, after the delay `failure.discovery` or `faults.discovery`",
         ),
-        ("hello", Self::Hello, "nodes exchange hello messages and announce links without hellos"),
+        (
+            "hello",
+            Self::Hello,
+            "nodes exchange hello messages, and announce the links on which hello messages are missing",
+        ),
     ];
 }
 

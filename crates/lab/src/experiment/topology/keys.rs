@@ -30,7 +30,7 @@ keys! {
 impl Named for LinkLayer {
     const WHAT: &'static str = "framing";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("none", Self::BARE, "packets alone"),
+        ("none", Self::BARE, "packets without extra bytes"),
         ("ethernet", Self::ETHERNET, "preamble, header, checksum and gap of Ethernet"),
     ];
 }
