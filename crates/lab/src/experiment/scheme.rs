@@ -14,9 +14,9 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// The limits of the queue of an egress port. They count the packet in service, except at ports with an agent
-/// (congestion points, D3, PDQ, RCP). A port has no limit if its host waits for the departure of each packet (CEE,
-/// DCQCN).
+/// The limits and ECN thresholds of the queue of an egress port. The limits count the packet in service, except at
+/// ports with an agent (congestion points, D3, PDQ, RCP). A port has no limit if its host waits for the departure of
+/// each packet (CEE, DCQCN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Maximum number of bytes in the queue; `None` for no limit.
@@ -46,7 +46,7 @@ pub struct Scheme {
     pub routing_source: Option<String>,
     /// The routing's parameters; empty if the routing is built into the transport.
     pub routing_settings: Settings,
-    /// Limits of FIFO egress queues.
+    /// Limits and ECN thresholds of FIFO egress queues.
     pub queue: QueueLimits,
     /// The queue discipline of egress ports, and its parameters; `None` for FIFO.
     pub discipline: Option<(QueueDiscipline, Settings)>,

@@ -27,7 +27,8 @@ pub(crate) struct Uplinks {
     switches: Vec<Switch>,
     /// Indexed by link; set only for uplinks of sampled switches.
     links: Vec<Option<Uplink>>,
-    /// Bytes for each uplink, indexed by interval and switch.
+    /// Bytes sent on each uplink of a switch in an interval. The key is the number of the interval and the index of the
+    /// switch.
     sent: BTreeMap<(u64, u32), Box<[u64]>>,
 }
 

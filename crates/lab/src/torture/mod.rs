@@ -38,9 +38,9 @@ use toml::Table;
 pub struct Options {
     /// The seed of the first experiment. The other experiments have the seeds that follow.
     pub seed: u64,
-    /// Largest number of experiments.
+    /// Largest number of experiments; `None` for no limit.
     pub count: Option<u64>,
-    /// Wall-clock time after which no further experiment is begun.
+    /// Wall-clock time after which no further experiment is begun; `None` for no limit.
     pub time: Option<Duration>,
     /// The folder for experiments that fail.
     pub out: PathBuf,

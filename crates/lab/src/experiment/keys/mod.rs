@@ -70,7 +70,7 @@ pub(crate) use key;
 /// The declared keys of a table.
 #[derive(Debug)]
 pub struct Keys {
-    /// The table's dotted name. `[[…]]` tables have no brackets here.
+    /// The table's dotted name, without brackets.
     pub path: &'static str,
     /// Description of the table.
     pub words: &'static str,
