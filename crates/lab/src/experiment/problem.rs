@@ -243,8 +243,8 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Problem {
-    /// True if each value is allowed by itself, and several do not fit together. In a sweep, the values of other cells
-    /// can fit.
+    /// True if each value is allowed by itself, but several values contradict each other. Other cells of a sweep may
+    /// have values without a contradiction.
     #[must_use]
     pub fn is_misfit(&self) -> bool {
         matches!(*self.cause, Cause::Contradiction { .. })
