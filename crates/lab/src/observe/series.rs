@@ -224,7 +224,7 @@ impl Series {
         let count = self.traffic.count().max(queues.count());
         let is_row = |i, link| whole(self.traffic.value(i, link).bytes) > 0 || queues.value(i, link).0 > 0;
         let filled = |i| (0..self.ends.len()).filter(|&link| is_row(i, link)).count();
-        // The rows are many. A vector that grows would take up to twice their memory.
+        // There are many rows, and a growing vector would take up to twice the memory of the rows.
         let mut rows = Vec::with_capacity((0..count).map(filled).sum());
         for i in 0..count {
             let (from, to) = (self.traffic.start(i), end.min(self.traffic.start(i + 1)));

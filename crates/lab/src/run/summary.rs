@@ -49,7 +49,7 @@ impl Statistics {
 struct Class {
     name: &'static str,
     flows: u64,
-    /// Flows that started and did not finish.
+    /// Number of flows that started and did not finish.
     unfinished: u64,
     /// FCTs in microseconds.
     fct_us: Statistics,
@@ -116,7 +116,7 @@ const PS_PER_US: f64 = 1e6;
 #[derive(Debug, Clone, Copy, Default)]
 struct Deadlines {
     flows: u64,
-    /// Flows whose sender knew by the deadline that they were complete.
+    /// Number of flows whose sender knew by the deadline that the flow was complete.
     met: u64,
 }
 

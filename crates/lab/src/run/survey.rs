@@ -21,7 +21,7 @@ pub(crate) struct Survey {
     pub(crate) late: usize,
     /// The start of the first flow; `Time::ZERO` without flows.
     pub(crate) first: Time,
-    /// The start of the last flow.
+    /// The start of the last flow; `Time::ZERO` without flows.
     pub(crate) last: Time,
     /// Largest number of live flows, and of their bytes in the network, at one time. It is computed as if only the
     /// hosts' links and `app_rate` limited flows.

@@ -171,7 +171,7 @@ pub fn torture(
     Ok(tally)
 }
 
-/// Draws the experiment of that seed and tries it.
+/// Draws the experiment of `seed`, tries it, and counts the result in `tally`.
 fn try_out(seed: u64, registry: &Arc<Registry>, tally: &mut Tally) -> Result<(), Violation> {
     let shared = Arc::clone(registry);
     let drawn = bench::guarded(move |bench| draw::draw(seed, &shared, bench))?;

@@ -21,7 +21,7 @@ pub(crate) struct Part<'a> {
     place: Place,
     folder: Folder,
     begin: Instant,
-    /// The lock is held until the directory has its name.
+    /// The lock is held until the directory has its final name.
     _lock: Lock,
     _graceful: Graceful,
 }
