@@ -32,17 +32,18 @@ fn sorted(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("an entry of the folder").path()).collect();
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
     paths.retain(|path| wanted(path));
     paths.sort_by_key(|path| counted(&stem(path)));
     paths
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem().expect("a file of the folder").to_string_lossy().into_owned()
+    path.file_stem().expect("an entry of a folder has a name").to_string_lossy().into_owned()
 }
 
-/// Splits a name into pairs of a text and the number that follows it, so that numbers compare by value.
+/// Splits a name into pairs of a text and the number that follows it (0 if none does), so that numbers compare by
+/// value.
 fn counted(name: &str) -> Vec<(String, u64)> {
     let mut pieces = Vec::new();
     let mut rest = name;

@@ -196,7 +196,7 @@ class Engine(TypedDict, total=False):
     """Simulated time at which the run stops even if flows are unfinished. If left out, the run ends with its last flow."""
 
     watchdog: str
-    """Simulated time between two searches for links that wait for each other in a cycle. Only with `flow_control`."""
+    """Simulated time between two searches for links that wait for each other in a cycle. If left out, 10 ms. Only with `flow_control`."""
 
 
 class Errors(TypedDict, total=False):
@@ -266,7 +266,7 @@ class Faults(TypedDict, total=False):
     """Mean frequency at which one working node fails. (default: `"0 / s"`)"""
 
     repair: str
-    """Mean time of a repair."""
+    """Mean time from a failure to its repair."""
 
     until: str
     """Time after which no failures happen."""
@@ -966,10 +966,10 @@ class SchemeQueue2(TypedDict, total=False):
     """Most bytes in a FIFO, the packet in service included. If left out, there is no limit."""
 
     mark: str
-    """ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds more. If left out, there are no marks."""
+    """ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds more bytes than the threshold. If left out, there are no marks."""
 
     mark_packets: int
-    """ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds more. If left out, there are no marks."""
+    """ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds more packets than the threshold. If left out, there are no marks."""
 
     packets: int
     """Most packets in a FIFO, the packet in service included. If left out, there is no limit."""
@@ -1454,7 +1454,7 @@ class TopologySlowRandom(TypedDict, total=False):
     """Links of a tree that the seed chooses."""
 
     level: int
-    """Level of the switches. The switches of hosts have level 1."""
+    """Level of the switches. Switches with links to hosts have level 1."""
 
     links: int
     """Number of links."""

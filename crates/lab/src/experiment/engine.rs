@@ -80,7 +80,7 @@ keys! {
         /// Number of bytes of a packet that must have arrived before a node forwards the packet. If left out, the
         /// length of the transport's headers, or 64 B if headers are part of the payload. Only with
         /// `cut_through = true`.
-        HEADER: Bytes = Key::new("header").example("\"64 B\"").such("from 1 B to 4 GiB", |header: &Bytes| {
+        HEADER: Bytes = Key::new("header").example("\"64 B\"").such("above 0 B and below 4 GiB", |header: &Bytes| {
             *header > Bytes(0) && u32::try_from(header.0).is_ok()
         });
         /// Simulated time at which the run stops even if flows are unfinished. If left out, the run ends with its last
@@ -104,7 +104,8 @@ keys! {
             .example("2");
         /// Provider of libfabric that carries packets between processes that connect at a TCP address.
         PROVIDER: Provider = Key::new("provider").computed("`tcp`");
-        /// Simulated time between two searches for links that wait for each other in a cycle. Only with `flow_control`.
+        /// Simulated time between two searches for links that wait for each other in a cycle. If left out, 10 ms. Only
+        /// with `flow_control`.
         WATCHDOG: Duration = Key::new("watchdog").above_zero().example("\"10 ms\"");
     }
 }
@@ -132,9 +133,13 @@ impl Named for Discoverer {
         (
             "oracle",
             Self::Oracle,
-            "the engine informs every node of a failure after the `discovery` time of the failure",
+            "the engine informs every node of a failure, after the delay `failure.discovery` or `faults.discovery`",
         ),
-        ("hello", Self::Hello, "nodes exchange hello messages and announce links without hellos"),
+        (
+            "hello",
+            Self::Hello,
+            "nodes exchange hello messages, and announce the links on which hello messages are missing",
+        ),
     ];
 }
 
@@ -257,7 +262,7 @@ keys! {
         QUEUE_LINKS: String = Key::new("queue_links").or("\"all\"");
         /// Time series for `raddle report`: the traffic and the queue of each link, the throughput of each sender and
         /// of the largest flows, and the times in which the ranks of a program compute, send and receive. Also the
-        /// paths of the slowest flows. If left out, there are none.
+        /// paths of the slowest flows. If left out, none of these are recorded.
         SERIES: bool = Key::new("series").example("true");
         /// Links whose packets are captured in `packets.pcapng`: `all`, or a list of node pairs and link numbers such
         /// as `3->12, 40`.

@@ -83,7 +83,7 @@ keys! {
         LINK_FAILURES: Frequency = Key::new("link_failures").or("\"0 / s\"").example("\"1.2 / year\"");
         /// Mean frequency at which one working node fails.
         NODE_FAILURES: Frequency = Key::new("node_failures").or("\"0 / s\"").example("\"1.2 / year\"");
-        /// Mean time of a repair.
+        /// Mean time from a failure to its repair.
         MEAN_REPAIR: Duration = Key::new("repair").required().above_zero();
         /// Time that topology discovery takes to inform every node of a failure or a repair.
         FAULTS_DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
@@ -199,7 +199,7 @@ pub struct Faults {
     pub link_failures: Frequency,
     /// Mean frequency at which one working node fails.
     pub node_failures: Frequency,
-    /// Mean time of a repair.
+    /// Mean time from a failure to its repair.
     pub repair: Duration,
     /// Time that topology discovery takes to inform every node of a failure or a repair.
     pub discovery: Duration,

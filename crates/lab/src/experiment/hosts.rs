@@ -43,7 +43,7 @@ key! {
     CONGESTION_CONTROL: String = Key::new("congestion_control").example("\"bbr\"");
     /// Least retransmission timeout of the kernel's TCP, in real time. If left out, the kernel's default.
     RTO_MIN: Duration = Key::new("rto_min").example("\"200 ms\"").such(
-        "1 ms to 120 s, in whole milliseconds",
+        "from 1 ms to 120 s, in whole milliseconds",
         |rto_min| RTO_MINS.contains(rto_min) && rto_min.as_ps().is_multiple_of(Duration::from_ms(1).as_ps()),
     );
     /// Length of the send queue of a host's interface, in frames (`txqueuelen`).

@@ -98,7 +98,7 @@ pub(super) fn of<'a>(word: &str, known: &'a [String]) -> Vec<&'a str> {
     targets.filter_map(|target| known.iter().find(|known| known == target)).map(String::as_str).collect()
 }
 
-/// The tables, other than `section`, that have a key of that name.
+/// The tables, other than `section`, that have a key named `key`.
 pub(super) fn elsewhere(key: &str, section: &str) -> Vec<String> {
     const TABLES: [&str; 8] =
         ["topology", "workload", "scheme", "engine", "record", "failure", "faults", "errors"];

@@ -78,7 +78,7 @@ pub enum Cause {
     WrongType {
         /// The expected type, in words.
         expected: &'static str,
-        /// The number that was found, or the type of another value.
+        /// The text of the value if it is a floating-point number, otherwise the type of the value.
         found: String,
     },
     /// A quantity, such as a rate or a time, that cannot be read.
@@ -185,7 +185,7 @@ impl Cause {
 }
 
 /// A hint with the known names that the user may have meant by `name`: names with a similar meaning, or else a name
-/// with a similar spelling. Meaning comes first: `ndp` is a transport of other simulators and no misspelt `udp`.
+/// with a similar spelling. Meaning comes first: `ndp` is a transport of other simulators, not a misspelled `udp`.
 pub(crate) fn meant(name: &str, known: &[String]) -> Option<String> {
     let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match &meanings::of(name, known)[..] {
@@ -243,8 +243,8 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Problem {
-    /// True if each value is allowed by itself, and several do not fit together. In a sweep, the values of other cells
-    /// can fit.
+    /// True if each value is allowed by itself, but several values contradict each other. Other cells of a sweep may
+    /// have values without a contradiction.
     #[must_use]
     pub fn is_misfit(&self) -> bool {
         matches!(*self.cause, Cause::Contradiction { .. })

@@ -14,9 +14,9 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// The limits of the queue of an egress port. They count the packet in service, except at ports with an agent
-/// (congestion points, D3, PDQ, RCP). A port has no limit if its host waits for the departure of each packet (CEE,
-/// DCQCN).
+/// The limits and ECN thresholds of the queue of an egress port. The limits count the packet in service, except at
+/// ports with an agent (congestion points, D3, PDQ, RCP). A port has no limit if its host waits for the departure of
+/// each packet (CEE, DCQCN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Maximum number of bytes in the queue; `None` for no limit.
@@ -26,7 +26,8 @@ pub struct QueueLimits {
     /// ECN threshold in bytes. An arriving packet is marked if the queue, including this packet, is longer than the
     /// threshold.
     pub mark: Option<Bytes>,
-    /// ECN threshold in packets. An arriving packet is marked if the queue, including this packet, holds more packets.
+    /// ECN threshold in packets. An arriving packet is marked if the queue, including this packet, holds more packets
+    /// than the threshold.
     pub mark_packets: Option<u32>,
 }
 
@@ -35,7 +36,7 @@ pub struct QueueLimits {
 pub struct Scheme {
     /// The transport, from the registry.
     pub transport: Transport,
-    /// The state that the scheme's parts read.
+    /// Whether a part of the scheme reads only the state of its own node, or also the current state of other nodes.
     pub view: View,
     /// The name of the routing, which the transport supports.
     pub routing: String,
@@ -45,7 +46,7 @@ pub struct Scheme {
     pub routing_source: Option<String>,
     /// The routing's parameters; empty if the routing is built into the transport.
     pub routing_settings: Settings,
-    /// Limits of FIFO egress queues.
+    /// Limits and ECN thresholds of FIFO egress queues.
     pub queue: QueueLimits,
     /// The queue discipline of egress ports, and its parameters; `None` for FIFO.
     pub discipline: Option<(QueueDiscipline, Settings)>,
@@ -123,10 +124,10 @@ keys! {
         /// Most packets in a FIFO, the packet in service included. If left out, there is no limit.
         PACKETS: u32 = Key::new("packets").above_zero().example("100");
         /// ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds
-        /// more. If left out, there are no marks.
+        /// more bytes than the threshold. If left out, there are no marks.
         MARK: Bytes = Key::new("mark").example("\"30 KB\"");
         /// ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds
-        /// more. If left out, there are no marks.
+        /// more packets than the threshold. If left out, there are no marks.
         MARK_PACKETS: u32 = Key::new("mark_packets").example("65");
     }
 }
@@ -143,7 +144,8 @@ fn info<'a>(parts: impl Iterator<Item = &'a Info>) -> Choices {
     parts.map(|info| (info.name.to_owned(), info.summary)).collect()
 }
 
-/// If the unknown routing is one that other transports have, the problem that this transport does not have it.
+/// If `problem` is about an unknown routing that other transports have, the problem that this transport does not have
+/// the routing. Otherwise `problem` itself.
 fn of_another_transport(problem: Problem, transport: &Transport, registry: &Registry) -> Problem {
     let Cause::UnknownName { name, known, .. } = &*problem.cause else { return problem };
     let is_own = registry.own_routings().any(|(own, _)| own == *name);

@@ -84,8 +84,9 @@ impl Document {
 /// Reads the experiment of each cell.
 ///
 /// # Errors
-/// The first error in the file itself. If there is none, but no cell has settings that fit together, the problem of the
-/// first cell. A misfit of some of the cells is no error: [`Document::prepare`] of these cells gives it.
+/// The first error other than a contradiction between settings. If there is none, but the settings of every cell
+/// contradict each other, the contradiction of the first cell. If only some cells have contradictions, this is no error
+/// here: [`Document::prepare`] reports the contradictions of these cells.
 pub fn read_all(cells: &[Cell]) -> Result<(), Problem> {
     let mut misfits = Vec::new();
     for cell in cells {

@@ -4,7 +4,7 @@
 use super::{Finding, Subject};
 use raddle_core::Time;
 
-/// Number of empty samples of each queue from which the lint warns.
+/// Smallest number of empty samples of each queue for which the lint warns.
 const EMPTY: u64 = 1_000;
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {

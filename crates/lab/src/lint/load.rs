@@ -7,7 +7,7 @@
 use super::{Finding, Subject};
 use crate::experiment::table_in;
 
-/// Smallest number of flows for which a load is computed. Fewer flows are treated as a burst.
+/// Smallest number of flows whose load is checked. Fewer flows are treated as a burst.
 const LEAST_FLOWS: usize = 100;
 
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {

@@ -1,8 +1,8 @@
 //! Warnings about experiments that can run, but whose results are probably not what their authors want. Each lint is a
 //! file with its rule and its reason, and a line in `LINTS`.
 //!
-//! A warning names the key, and usually its value, the number with which it is compared, and a value that would be
-//! right. A warning does not affect the run, unless warnings are denied.
+//! A warning names the key. It usually also states the value of the key, the number with which the value is compared,
+//! and a better value. A warning does not affect the run, unless warnings are denied.
 
 mod idle;
 mod late_flows;
@@ -71,7 +71,7 @@ impl Finding {
 /// The name of the notes about aliases.
 const ALIAS: &str = "alias";
 
-/// The warnings about an experiment whose text is `root`, and notes about the aliases that the text had.
+/// The warnings about an experiment whose text is `root`, after one note for each alias that the text had (`notes`).
 pub(crate) fn warnings(root: &Table, prepared: &Prepared, notes: &[Note]) -> Vec<Warning> {
     let subject = Subject { root, prepared };
     let of_lint = |&(lint, find): &Lint| {
@@ -128,7 +128,7 @@ pub fn denied(warnings: &[Warning]) -> Option<Error> {
     let first = warnings.next()?;
     let what = match warnings.count() {
         0 => first.what.clone(),
-        more => format!("{}; and {more} more warnings", first.what),
+        more => format!("{}; further warnings: {more}", first.what),
     };
     Some(Error::Usage {
         what: format!(
@@ -169,11 +169,11 @@ impl Subject<'_> {
     }
 
     /// The longest base round trip between the end nodes of the first flows, or between a program's first rank and
-    /// other ranks. A base round trip is the time in an empty fabric in which a full packet goes from one node to the
-    /// other and a packet without payload comes back.
+    /// other ranks, with its two nodes; `None` without flows and ranks. A base round trip is the time in an empty
+    /// fabric in which a full packet goes from one node to the other and a packet without payload comes back.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
-        /// Number of flows to examine. Among this many flows, there is almost always a flow between the most distant
-        /// hosts.
+        /// Number of flows, and of ranks, to examine. Among this many flows, there is almost always a flow between the
+        /// most distant hosts.
         const LOOKED_AT: usize = 256;
         let ideals = self.prepared.ideals();
         let of_flows = self.prepared.flows.iter().take(LOOKED_AT).map(|flow| (flow.src, flow.dst));
@@ -192,7 +192,7 @@ fn setting(settings: &Settings, name: &str) -> Option<Value> {
     settings.iter().find(|(parameter, _)| parameter.name == name).map(|(_, value)| value)
 }
 
-/// The value of a parameter that is a size.
+/// The value of a parameter in bytes; `None` if there is no such parameter, or if it is not a size.
 fn bytes(settings: &Settings, name: &str) -> Option<u64> {
     match setting(settings, name)? {
         Value::Bytes(bytes) => Some(bytes),
@@ -200,7 +200,7 @@ fn bytes(settings: &Settings, name: &str) -> Option<u64> {
     }
 }
 
-/// The value of a parameter that is a time.
+/// The value of a parameter that is a time; `None` if there is no such parameter, or if it is not a time.
 fn duration(settings: &Settings, name: &str) -> Option<Duration> {
     match setting(settings, name)? {
         Value::Duration(span) => Some(span),

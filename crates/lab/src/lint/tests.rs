@@ -177,7 +177,7 @@ fn defaults_grow_with_the_fabric_and_profiles_replace_them() {
     assert_eq!(value(&DCQCN, "dcqcn", "r_ai"), "100 Mbps");
     assert_eq!(value(&DCQCN, "pfc", "xoff"), "850 KB");
     let slower = with(&DCQCN, &["topology.link_rate = 10 Gbps"]);
-    assert_eq!(value(&slower, "red", "k_max"), "200 KB", "never less");
+    assert_eq!(value(&slower, "red", "k_max"), "200 KB", "the default is never less than at 40 Gb/s");
     let longer = with(&DCQCN, &["topology.link_delay = 3 us"]);
     assert_eq!(value(&longer, "pfc", "buffer"), "3 MB");
     let profile = with(&DCQCN, &["scheme.profile = dcqcn-100g"]);

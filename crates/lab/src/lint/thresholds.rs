@@ -1,6 +1,6 @@
-//! Warns of thresholds that do not fit rates and delays. Such thresholds are values for slow links on fast links, and
-//! DCTCP marks too low to keep a link busy. Others let pauses or drops begin before marks have their full effect. (PFC
-//! without headroom is an error.)
+//! Warns of thresholds that do not fit the fabric's rates and delays: values for slow links on fast links, and marking
+//! thresholds that are too low for DCTCP to keep a link busy. Also warns of thresholds at which pauses or drops begin
+//! before marks have their full effect. (PFC without headroom is an error.)
 
 use super::marks::threshold;
 use super::{Finding, Subject, bytes};
@@ -24,7 +24,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Finds values below half of the default for this fabric.
+/// Finds parameters of `part` whose value is below half of their default for this fabric.
 fn small<'a>(
     subject: &'a Subject<'_>,
     part: &'a str,

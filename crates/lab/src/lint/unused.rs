@@ -55,7 +55,7 @@ fn is_for_others(root: &Table, name: &str) -> bool {
 
 fn chooses(item: &Item) -> bool {
     match &item.value {
-        Value::String(text) => CHOICES.contains(&text.as_str()), // `key` of a sweep may select a scheme.
+        Value::String(text) => CHOICES.contains(&text.as_str()), // This is, for example, the `key` of a sweep.
         Value::Array(items) => items.iter().any(chooses),
         Value::Table(table) => {
             let is_choice = |entry: &Entry| CHOICES.contains(&entry.key.as_str()) || chooses(&entry.item);

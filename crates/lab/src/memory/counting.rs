@@ -1,5 +1,5 @@
-//! An allocator that counts each thread's allocations. The memory of a few nodes' parts then gives an estimate for all
-//! nodes.
+//! An allocator that counts each thread's allocations. It measures the memory of the parts of a few nodes, from which
+//! the memory of all nodes is estimated.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

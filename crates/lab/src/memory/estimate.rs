@@ -1,9 +1,9 @@
 //! Estimates the memory of an experiment before it runs.
 //!
-//! The memory of the fabric is counted: the sizes of types times the numbers of links and nodes, plus the measured
-//! parts of some nodes. Flows are not known before the run. The number of flows at one time comes from a simple model
-//! ([`Peak`]), and the memory of a flow is a mean over transports. A fabric with more congestion than in the model
-//! takes more memory.
+//! The memory of the fabric is counted: the sizes of types times the numbers of links and nodes. The scheme's parts of
+//! some nodes are measured, and the result is scaled to all nodes. How many flows are live at one time is not known
+//! before the run. This number comes from a simple model ([`Peak`]), and the memory of a flow is a mean over
+//! transports. A fabric with more congestion than in the model takes more memory.
 
 use raddle_core::{Bytes, Flow, Flows, NodeId, Time};
 use raddle_flow_sim::Split;
@@ -21,7 +21,7 @@ const A_FLOW: u64 = 550;
 /// 2 links (PFQ on a switch, 875 bytes) to about 80 links (PFQ on a torus, 4,500 bytes).
 const A_FLUID_FLOW: u64 = 785;
 
-/// Bytes per link that a live flow crosses in the flow engine.
+/// Bytes per live flow for each link that the flow crosses, in the flow engine.
 const A_CROSSED_LINK: u64 = 45;
 
 /// Assumed maximum of a flow's bytes in the network at one time.
@@ -49,8 +49,8 @@ pub(crate) struct Peak {
     /// For each live flow: its end, and the largest number of its bytes in the network.
     live: BinaryHeap<Reverse<(Time, u64)>>,
     in_network: u64,
-    /// Largest number of live flows that fit into the memory if nothing else takes memory. Once there are more, later
-    /// flows need not be counted.
+    /// Largest number of live flows that fit into the memory if nothing else takes memory. Once more flows are live,
+    /// later flows need not be counted.
     most: u64,
     load: Load,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Each {
     pub(crate) packet: u64,
     /// Payload of a packet.
     pub(crate) payload: u64,
-    /// Largest total size of all queues.
+    /// Most bytes that all queues of the fabric together can hold.
     pub(crate) room: u64,
     /// Memory of a rank.
     pub(crate) rank: u64,
@@ -98,7 +98,7 @@ pub(crate) fn a_rank(read_ahead: u64) -> u64 {
     A_RANK + AN_OPERATION * read_ahead
 }
 
-/// Bytes per live flow in the flow engine, from the number of links that the first flows of a run cross.
+/// Bytes per live flow in the flow engine, estimated from the mean number of links that the first flows of a run cross.
 pub(crate) fn a_fluid_flow(topology: &Topology, flows: &Flows, split: &mut Split) -> u64 {
     let idle = vec![0.0; topology.link_slots()];
     let (mut links, mut looked_at, mut row) = (0, 0, Vec::new());
@@ -202,7 +202,7 @@ impl Estimate {
         }
     }
 
-    /// The sum of all parts.
+    /// The memory of the whole run: the sum of the parts above, plus a constant.
     #[must_use]
     pub fn total(&self) -> Bytes {
         let parts = [

@@ -10,7 +10,7 @@ use raddle_core::Bytes;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// The largest fabric of a family that fits.
+/// The largest fabric of a family whose run fits the memory limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feasible {
     /// The family, such as `fat tree`.

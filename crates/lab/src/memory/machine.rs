@@ -1,5 +1,5 @@
-//! The memory limit of an experiment: the memory available on the machine, the limit of this process's control group
-//! (versions 1 and 2), or the limit set by the user.
+//! The memory limit of an experiment: the limit set by the user, or else the lower of two limits. These are the memory
+//! available on the machine, and the limit of this process's control group (versions 1 and 2).
 
 use raddle_core::Bytes;
 use std::fmt;
@@ -20,7 +20,7 @@ pub struct Limit {
 pub enum Origin {
     /// The memory available on the machine.
     Machine,
-    /// The control group of this process, or one of its ancestors.
+    /// The control group of this process, or an ancestor of this control group.
     ControlGroup,
     /// The user's `--memory`.
     User,

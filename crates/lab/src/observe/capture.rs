@@ -23,7 +23,7 @@ pub(crate) fn links(named: &str, topology: &Topology) -> Result<BTreeSet<LinkId>
     Ok(links)
 }
 
-/// The link with a number, or all links from one node to another.
+/// The links that `named` names: one link by its number, or all links from one node to another (`3->12`).
 fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     let refuse = |what: String, hint: String| Err(Cause::OutOfRange { what, hint });
     let node = |text: &str| text.trim().parse().ok().map(NodeId);
@@ -78,8 +78,8 @@ pub(crate) struct Capture {
     /// Interface number by link; set only for captured links.
     interfaces: Vec<Option<u32>>,
     /// Packets that have not left yet: engines report a packet when a FIFO accepts it, or when a port with another
-    /// queue begins to send it. The key is the time at which the
-    /// packet leaves, the link, and the number of packets accepted earlier.
+    /// queue begins to send it. The key is the time at which the packet's last bit leaves, the link, and the number of
+    /// packets of captured links that were reported earlier.
     waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
 }
@@ -99,7 +99,7 @@ impl Capture {
         let mut described = Vec::new();
         for (interface, &id) in (0..).zip(links) {
             interfaces[id.index()] = Some(interface);
-            let link = topology.link(id).expect("the links are the topology's");
+            let link = topology.link(id).expect("the topology has the link");
             described.push(Interface {
                 name: format!("{}->{}", link.from, link.to),
                 description: format!("link {}, port {} of node {}", id.0, link.from_port, link.from),
@@ -136,7 +136,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Ends the capture at `end`. Packets that would leave later are dropped.
+    /// Ends the capture at `end`. Packets that would leave later are not written.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -72,7 +72,8 @@ impl Gather<'_> {
         if let Some(throughput) = &mut self.throughput {
             throughput.report(now, &report, &self.recorder);
         }
-        // A record is in the recorder after the flow's opening and before its end.
+        // The recorder has a flow's record only after the report of the opening, and the report of the delivery may
+        // remove the record.
         let is_end = matches!(report, Report::Delivered { .. });
         if is_end {
             self.follow(now, node, &report);

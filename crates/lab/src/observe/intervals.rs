@@ -32,7 +32,7 @@ impl<T: Merge> Intervals<T> {
         self.length
     }
 
-    /// The values of the interval that holds `at`. A time before the first interval counts in the first.
+    /// The values of the interval that holds `at`, or of the first interval if `at` is earlier.
     #[allow(clippy::cast_possible_truncation, reason = "the interval is below `most`")]
     pub(crate) fn at(&mut self, at: Time) -> &mut [T] {
         let since = at.max(self.begin).since(self.begin).as_ps();

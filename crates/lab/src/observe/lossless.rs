@@ -87,7 +87,8 @@ pub(crate) struct Pauses {
     peak_memory: u64,
     /// One entry for each level, from hosts up. The level of a node is its distance in links from the nearest host.
     levels: Vec<Level>,
-    /// Length of the longest chain of links over which pauses spread; `None` if their origin is unknown.
+    /// Length of the longest chain of links over which pauses spread; `None` without pauses, or if their origin is
+    /// unknown.
     spread: Option<u32>,
 }
 
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn pauses_are_counted_by_level_and_followed_to_where_they_began() {
         let tree = builders::xgft(XgftSize::k_ary_n_tree(2, 3), Rate::from_gbps(10), Duration::ZERO);
-        let tree = tree.expect("a tree of 8 hosts, 4 switches a level");
+        let tree = tree.expect("a tree with 8 hosts, and with 4 switches on each level");
         let host = NodeId(0);
         let up = |node| tree.links_from(node).map(|(_, link)| link.to).max().expect("a node above");
         let path = [host, up(host), up(up(host)), up(up(up(host)))];

@@ -38,13 +38,14 @@ struct UnderWay {
 /// The times of all ranks in intervals.
 struct Times {
     busy: Intervals<Busy>,
-    /// Indexed by rank: the last time in which the rank computes, from its beginning to its end, which can be in the
-    /// future. It is not in `busy` yet, because a run can stop before the rank has computed.
+    /// Indexed by rank: the beginning and the end of the latest span in which the rank computes. The end can be in the
+    /// future. The span is not in `busy` yet, because a run can stop before the span ends.
     computing: Vec<(Time, Time)>,
 }
 
 impl Times {
-    /// Adds a time in which a rank computes. A rank reports its times in order, and only the last can be in the future.
+    /// Adds a span in which a rank computes. A rank reports its spans in order of time, and only the end of the latest
+    /// span can be in the future.
     fn compute(&mut self, rank: usize, from: Time, to: Time) {
         let last = &mut self.computing[rank];
         if last.1 == from {
@@ -55,7 +56,7 @@ impl Times {
         }
     }
 
-    /// Adds a time in which a rank has computed to the intervals.
+    /// Adds a span in which a rank has computed to `busy`.
     fn spread(&mut self, rank: usize, from: Time, to: Time) {
         self.busy.spread(from, to, rank, |busy, part| busy.computing = busy.computing + part);
     }
@@ -146,7 +147,7 @@ impl RankSeries {
                     rows.push(RankSeriesRecord {
                         from_ps: from.as_ps(),
                         to_ps: to.as_ps(),
-                        rank: u32::try_from(rank).expect("ranks have 32 bits"),
+                        rank: u32::try_from(rank).expect("rank numbers have 32 bits"),
                         computing_ps: computing.as_ps(),
                         sending_ps: sending.as_ps(),
                         receiving_ps: receiving.as_ps(),
@@ -166,7 +167,7 @@ impl UnderWay {
         self.messages += 1;
     }
 
-    /// Ends one message. If no other is under way, returns the time since which there were messages.
+    /// Ends one message. If no other message is under way, returns the time since which at least one was.
     fn end(&mut self) -> Option<Time> {
         self.messages = self.messages.saturating_sub(1);
         (self.messages == 0).then_some(self.since)

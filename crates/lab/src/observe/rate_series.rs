@@ -1,7 +1,7 @@
 //! The throughput of each sender and of the largest flows over time, in bounded memory.
 //!
 //! The size of a flow is known when it opens. The largest flows of a run are therefore always among the largest flows so
-//! far, and their bytes are counted from the first one on.
+//! far, and their bytes are counted from the first byte on.
 
 use crate::observe::intervals::{Intervals, Merge};
 use crate::observe::series::{intervals, whole};
@@ -59,7 +59,8 @@ impl RateSeries {
         Self { bytes, nodes, large: Vec::new(), columns: FxHashMap::default() }
     }
 
-    /// Called when a flow opens. Of flows with the same size the earlier ones are kept.
+    /// Called when a flow opens. Keeps the flow if it is one of the largest so far. Of flows with the same size, those
+    /// with lower numbers are kept.
     pub(crate) fn opened(&mut self, flow: &FlowRecord) {
         let new = Large { flow: flow.id, src: flow.src, size: flow.size_bytes };
         let place = if self.large.len() < LARGE_FLOWS {
@@ -67,7 +68,8 @@ impl RateSeries {
             self.large.len() - 1
         } else {
             let rank = |large: &Large| (large.size, u32::MAX - large.flow);
-            let smallest = (0..LARGE_FLOWS).min_by_key(|&i| rank(&self.large[i])).expect("some flows");
+            let smallest =
+                (0..LARGE_FLOWS).min_by_key(|&i| rank(&self.large[i])).expect("there are large flows");
             if rank(&self.large[smallest]) >= rank(&new) {
                 return;
             }
@@ -101,7 +103,7 @@ impl RateSeries {
     /// flows.
     pub(crate) fn records(self, end: Time) -> Vec<RateSeriesRecord> {
         let senders =
-            (0..self.nodes).map(|node| (node, u32::try_from(node).expect("nodes have 32 bits"), None));
+            (0..self.nodes).map(|node| (node, u32::try_from(node).expect("node numbers have 32 bits"), None));
         let large = self.large.iter().enumerate();
         let large = large.map(|(i, large)| (self.nodes + i, large.src, Some(large.flow)));
         let columns: Vec<_> = senders.chain(large).collect();

@@ -2,7 +2,7 @@
 //! slowest flows crossed.
 //!
 //! Memory does not grow with the length of the run: [`Intervals`] merge, and only the paths of live flows and of the
-//! slowest finished flows are kept. [`Memory`] estimates it.
+//! slowest ended flows are kept. [`Memory`] estimates the memory.
 
 use crate::observe::intervals::{Intervals, Merge};
 use crate::observe::rank_series::RankSeries;
@@ -29,14 +29,15 @@ const SAMPLES: u64 = 8;
 pub(crate) const MOST: usize = 256;
 const LEAST: usize = 64;
 
-/// Number of values, links times intervals, above which the maximum number of intervals is lower than `MOST`.
+/// Number of values (columns, such as links, times intervals) above which the maximum number of intervals is lower than
+/// `MOST`.
 const CELLS: usize = 1 << 21;
 
-/// Bytes of the path of a live flow: a node of a B-tree and an entry of a hash table.
+/// Memory of the path of a live flow, in bytes: a node of a B-tree and an entry of a hash table.
 pub(crate) const A_PATH: u64 = 190;
 
-/// Rows of links for each packet of a flow: the packet and its acknowledgement cross some links, mostly in intervals in
-/// which other packets cross them too.
+/// Estimated number of rows of the series per packet of a flow. The packet and its acknowledgement cross some links,
+/// mostly in intervals in which other packets cross these links too.
 const ROWS_A_PACKET: u64 = 6;
 
 /// Memory of the series of a run, in bytes.
@@ -110,9 +111,10 @@ pub(crate) struct Series {
     ends: Vec<Option<(NodeId, Rate)>>,
     /// For each live flow, the number of its packets on each link; fractional if the flow is a fluid.
     live: FxHashMap<u32, BTreeMap<LinkId, f64>>,
-    /// For each of the slowest finished flows, the number of its packets on each link. The key is the slowdown and the
-    /// flow number. The slowdown is kept as the bits of a positive double, which have the same order as the doubles. Of
-    /// flows with equal slowdown, earlier flows are kept, as in the table of the report.
+    /// For each of the slowest flows that have ended, the number of the flow's packets on each link. The key is the
+    /// slowdown and the flow number; flows that never finished have an infinite slowdown. The slowdown is kept as the
+    /// bits of a positive double, which have the same order as the doubles. Of flows with equal slowdown, those with
+    /// lower numbers are kept, as in the table of the report.
     slowest: BTreeMap<(u64, Reverse<u32>), BTreeMap<LinkId, f64>>,
 }
 
@@ -222,7 +224,7 @@ impl Series {
         let count = self.traffic.count().max(queues.count());
         let is_row = |i, link| whole(self.traffic.value(i, link).bytes) > 0 || queues.value(i, link).0 > 0;
         let filled = |i| (0..self.ends.len()).filter(|&link| is_row(i, link)).count();
-        // The rows are many. A vector that grows would take up to twice their memory.
+        // There are many rows, and a growing vector would take up to twice the memory of the rows.
         let mut rows = Vec::with_capacity((0..count).map(filled).sum());
         for i in 0..count {
             let (from, to) = (self.traffic.start(i), end.min(self.traffic.start(i + 1)));

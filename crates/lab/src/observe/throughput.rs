@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Counts the packets of each flow on the last link of the flow's path, and the bytes that receivers report as
-/// delivered in order. Also counts changes of ports at switches. Stores one row for each flow and interval with a
-/// change.
+/// delivered in order. Also counts changes of ports at switches. Stores one entry for each flow and interval in which
+/// any of this happened.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,

@@ -27,7 +27,8 @@ pub(crate) struct Uplinks {
     switches: Vec<Switch>,
     /// Indexed by link; set only for uplinks of sampled switches.
     links: Vec<Option<Uplink>>,
-    /// Bytes for each uplink, indexed by interval and switch.
+    /// Bytes sent on each uplink of a switch in an interval. The key is the number of the interval and the index of the
+    /// switch.
     sent: BTreeMap<(u64, u32), Box<[u64]>>,
 }
 
@@ -121,7 +122,7 @@ mod tests {
         let edge = uplinks.switches.iter().position(|switch| switch.tier == 1).expect("an edge switch");
         let node = uplinks.switches[edge].node;
         let link = |number| {
-            let uplink = Uplink { switch: u32::try_from(edge).expect("few"), number };
+            let uplink = Uplink { switch: u32::try_from(edge).expect("few switches"), number };
             LinkId::of(uplinks.links.iter().position(|&other| other == Some(uplink)).expect("an uplink"))
         };
         let (left, right) = (link(0), link(1));

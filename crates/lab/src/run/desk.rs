@@ -1,4 +1,4 @@
-//! Requests on a live run's control socket, and their effect on its links.
+//! Requests on a live run's control socket, and their effect on the run's links.
 
 use crate::run::faults;
 use raddle_core::{Duration, LinkId, NodeId};

@@ -26,8 +26,8 @@ impl Ideals {
         Self { routing: Routing::new(Arc::clone(topology)), framing, lookahead, handshake }
     }
 
-    /// The rates and delays along a shortest path that takes the fastest link at each hop. Empty if there is no path.
-    /// The line rate of each link is used, even if the experiment has slowed the link down.
+    /// The rate and the delay of each link along a shortest path that takes the fastest link at each hop. Empty if
+    /// there is no path. The line rate of each link is used, even if the experiment has slowed the link down.
     fn best(&self, src: NodeId, dst: NodeId) -> Vec<(Rate, Duration)> {
         let topology = self.routing.topology();
         let (mut at, mut path, mut ports) = (src, Vec::new(), Vec::new());
@@ -48,7 +48,8 @@ impl Ideals {
         }
     }
 
-    /// The base round-trip time between two hosts: of a full packet to `dst`, and a packet without payload back.
+    /// The base round-trip time between two hosts: the time of a full packet from `src` to `dst`, plus the time of a
+    /// packet without payload back.
     pub(crate) fn round_trip(&self, src: NodeId, dst: NodeId) -> Duration {
         let full = Bytes(self.framing.payload.into());
         self.one_way(full, &self.best(src, dst)) + self.one_way(Bytes(0), &self.best(dst, src))

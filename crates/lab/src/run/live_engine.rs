@@ -35,7 +35,7 @@ pub struct Share {
 pub struct Shared {
     /// True if the run reached its end.
     pub complete: bool,
-    /// Packets that crossed a link to one of this process's nodes.
+    /// Number of times that a packet crossed a link to one of this process's nodes.
     pub packet_hops: u64,
     /// Measured fidelity of this process's nodes.
     pub fidelity: Fidelity,
@@ -52,7 +52,7 @@ pub(crate) fn run<'a>(
     if prepared.loads_kernels() {
         rack = rack.with_load(load(prepared, &hosts)?);
     }
-    // The rack cannot know when the programs have finished, so it must not end by itself.
+    // The rack cannot know when the users' programs in the namespaces have finished, so it must not end by itself.
     let stay = (!hosts.is_empty() && !prepared.loads_kernels()).then(|| rack.stay());
     let mut desk = Desk::open(&mut rack, &prepared.topology, prepared.share.is_some());
     let mut look = |progress| {
@@ -203,7 +203,8 @@ fn load(prepared: &Prepared, hosts: &[LinuxHost]) -> Result<Load, Error> {
     Load::new(hosts, &flows, &congestion).map_err(|error| Error::Run(error.to_string()))
 }
 
-/// Creates the namespaces of this process's hosts. Programs in a namespace can reach programs at all other hosts.
+/// Creates the namespaces of this process's hosts; none if the scheme's own hosts are used. Programs in a namespace can
+/// reach programs at all other hosts.
 fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, Error> {
     let Some(interface) = interface(prepared) else { return Ok(Vec::new()) };
     let refused = |error: NoNamespace| {

@@ -99,16 +99,18 @@ pub struct Outcome {
     pub queues: Vec<QueueRecord>,
     /// Samples of how unevenly switches used their uplinks, if the experiment asks for these records.
     pub imbalance: Vec<ImbalanceRecord>,
-    /// Throughput of each flow in each interval with arrivals, if the experiment asks for these records.
+    /// Throughput of each flow in each interval in which a packet of the flow arrived, or a switch changed the flow's
+    /// port; if the experiment asks for these records.
     pub throughput: Vec<ThroughputRecord>,
-    /// Traffic and queue of each link in each interval in which it had either, if the experiment asks for series.
+    /// Traffic and queue of each link in each interval in which the link had traffic or a queue, if the experiment asks
+    /// for series.
     pub series: Vec<SeriesRecord>,
     /// The links that the slowest flows crossed, if the experiment asks for series.
     pub paths: Vec<PathRecord>,
     /// Throughput of senders and of the largest flows in each interval, if the experiment asks for series.
     pub rate_series: Vec<RateSeriesRecord>,
-    /// The times in which each rank computed, sent and received in each interval, if the experiment asks for series and
-    /// the workload is a program.
+    /// How long each rank computed, sent and received in each interval, if the experiment asks for series and the
+    /// workload is a program.
     pub rank_series: Vec<RankSeriesRecord>,
     /// One row per directed link with flow control.
     pub flow_control: Vec<FlowControlRecord>,
@@ -122,9 +124,9 @@ pub struct Outcome {
     pub flows: u64,
     /// Number of flows delivered.
     pub delivered: u64,
-    /// Time at which the last flow to be delivered was complete at its receiver.
+    /// Time of the latest delivery of a whole flow; `None` if no flow was delivered.
     pub last_delivery: Option<Time>,
-    /// The reason why no flow was delivered, if the run reached its end and had flows.
+    /// The reasons why no flow was delivered, if the run reached its end but counts as failed.
     pub undelivered: Option<Undelivered>,
     /// True if the run reached its end and was not stopped.
     pub complete: bool,
@@ -263,7 +265,8 @@ pub(crate) fn run_with(
         EngineKind::Lockstep => lockstep_engine::run(&mut prepared, gather, &mut watch),
         EngineKind::Live => live_engine::run(&mut prepared, gather, &mut watch),
     };
-    // An engine's own error may follow from the part that could not go on, so that part's error comes first.
+    // If a part of the scheme could not go on, the engine's own error may be a consequence. So the part's error comes
+    // first.
     if let Some(error) = prepared.parts.halt.error() {
         return Err(Error::Run(error.to_owned()));
     }
@@ -338,7 +341,7 @@ pub(crate) fn retransmissions<'h>(
 /// fabric.
 fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
     if totals.sent != totals.delivered + totals.dropped + inside {
-        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside")));
+        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside the fabric")));
     }
     let ended = totals.delivered_bytes + totals.dropped_bytes;
     // The number of bytes in unreadable packets is unknown.
@@ -348,7 +351,9 @@ fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
         totals.sent_bytes >= ended
     };
     if !conserved {
-        return Err(Error::Run(format!("bytes are not conserved: {totals:?}, {inside} packets inside")));
+        return Err(Error::Run(format!(
+            "bytes are not conserved: {totals:?}, {inside} packets inside the fabric"
+        )));
     }
     Ok(())
 }

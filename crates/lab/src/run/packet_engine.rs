@@ -14,8 +14,8 @@ use raddle_topology::Topology;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The packet engine with a prepared experiment, before its first flow. Calls `go_on` repeatedly, and returns `None`
-/// once `go_on` returns `false`.
+/// Sets the packet engine up for a prepared experiment, but does not run it. Calls `go_on` repeatedly, and returns
+/// `None` once `go_on` returns `false`.
 pub(crate) fn simulation<O: Observer>(
     prepared: &mut Prepared,
     threads: Threads,
@@ -112,8 +112,8 @@ fn advance<O: Observer>(
             Reached::Stopped => return Ok(false),
             Reached::Until => {}
         }
-        // The engine calls `watch` only once in many events, and there may be few events between two stops. So `watch`
-        // is also called at each stop.
+        // The engine calls `watch` only once in many events, and there may be few events between two returns of
+        // `run_until`. So `watch` is also called after each return.
         let Totals { packet_hops, flows_delivered, .. } = simulation.totals();
         if watch.look(Progress { now: until, packet_hops, flows_delivered }).is_break() {
             return Ok(false);

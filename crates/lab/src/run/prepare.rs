@@ -55,7 +55,7 @@ pub struct Prepared {
     pub(crate) captured: BTreeSet<LinkId>,
     /// Links whose queues are sampled.
     pub(crate) looked_at: BTreeSet<LinkId>,
-    /// This process's share of a live rack, if other processes run the rest.
+    /// This process's share of a live rack; `None` if this process runs the whole rack.
     pub(crate) share: Option<Share>,
     /// Settings that are probably not intended.
     pub warnings: Vec<Warning>,
@@ -77,7 +77,7 @@ impl Own {
     }
 }
 
-/// The parts of ports that the experiment chooses in addition to the transport's own parts.
+/// The parts of ports that the experiment chooses. A port gets such a part if the transport provides none for it.
 #[derive(Default)]
 pub(crate) struct PortParts {
     queue: Option<Queues>,
@@ -134,7 +134,7 @@ impl Document {
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
         // To draw and survey many flows takes long. So the memory of the fabric, of the ranks
-        // and of flows that are known to start together is checked before.
+        // and of flows that are known to start together is checked first.
         let fabric = memory::fabric(&topology, engine_bytes(experiment.engine.kind), |_| ());
         let flows = experiment.workload.at_once().unwrap_or(0);
         let ranks = experiment.workload.program().unwrap_or_default().ranks;
@@ -311,8 +311,8 @@ impl Document {
         Err(Problem::at(&place(&self.root, key), Cause::OutOfRange { what, hint }))
     }
 
-    /// Refuses a hello period that is too short for the links: links must be free of hello messages for part of the
-    /// time.
+    /// Refuses a hello period that is too short for the links: each link must be free of hello messages for at least
+    /// three quarters of the time.
     fn check_hellos(&self, period: Duration, topology: &Topology) -> Result<(), Problem> {
         let on_link = |(_, link): (_, &Link)| link.delay + link.rate.time_for(LONGEST_OF_DISCOVERY);
         let least = topology.links().map(on_link).max().unwrap_or_default() * HELLO_TIMES;
@@ -473,9 +473,9 @@ impl Prepared {
         let engine = &self.experiment.engine;
         let switching = match self.lookahead() {
             None => Switching::StoreAndForward,
-            Some(Bytes(header)) => {
-                Switching::CutThrough { header: u32::try_from(header).expect("a header's size") }
-            }
+            Some(Bytes(header)) => Switching::CutThrough {
+                header: u32::try_from(header).expect("the size of a header fits 32 bits"),
+            },
         };
         let queue_depths = self.experiment.record.queues;
         let threads = match self.experiment.scheme.view {

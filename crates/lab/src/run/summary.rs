@@ -49,7 +49,7 @@ impl Statistics {
 struct Class {
     name: &'static str,
     flows: u64,
-    /// Flows that started and did not finish.
+    /// Number of flows that started and did not finish.
     unfinished: u64,
     /// FCTs in microseconds.
     fct_us: Statistics,
@@ -116,7 +116,7 @@ const PS_PER_US: f64 = 1e6;
 #[derive(Debug, Clone, Copy, Default)]
 struct Deadlines {
     flows: u64,
-    /// Flows whose sender knew by the deadline that they were complete.
+    /// Number of flows whose sender knew by the deadline that the flow was complete.
     met: u64,
 }
 
@@ -177,7 +177,8 @@ impl Summarizer {
             goodput_gbps: sums.goodput_gbps.value(),
         };
         let classes = SizeClass::WITH_ALL.into_iter().zip(&self.classes).zip(&percentiles);
-        // A port that ever sent a packet had a peak above 0. If all peaks are 0, the engine does not measure queues.
+        // A port that ever sent a packet had a peak above 0. If all peaks are 0, the engine does not measure queues, or
+        // no packet was sent.
         let measured = outcome.links.iter().any(|link| link.peak_queue_bytes > 0);
         let links = outcome.links.iter().filter(|_| measured);
         let mut queues: Vec<f64> = links.map(|link| link.peak_queue_bytes as f64).collect();

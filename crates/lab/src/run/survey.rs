@@ -15,16 +15,16 @@ pub(crate) struct Survey {
     pub(crate) facts: Facts,
     /// The largest priority number, whose class is served last.
     pub(crate) most_priority: u8,
-    /// True if an application produces bytes at a limited rate.
+    /// True if the application of at least one flow produces bytes at a limited rate.
     pub(crate) is_paced: bool,
     /// The number of flows that start at the time limit or later.
     pub(crate) late: usize,
     /// The start of the first flow; `Time::ZERO` without flows.
     pub(crate) first: Time,
-    /// The start of the last flow.
+    /// The start of the last flow; `Time::ZERO` without flows.
     pub(crate) last: Time,
-    /// Largest number of flows and bytes at one time, if flows were limited only by their hosts' links and
-    /// their `app_rate`.
+    /// Largest number of live flows, and of their bytes in the network, at one time. It is computed as if only the
+    /// hosts' links and `app_rate` limited flows.
     pub(crate) peak: Load,
 }
 
@@ -67,8 +67,7 @@ impl Survey {
             if checked.is_ok() && flow.start <= end {
                 peak.add(&flow, topology);
             }
-            // If the flows drawn until now already exceed the memory, the run is refused, so no further flows are
-            // drawn.
+            // If the live flows already exceed the memory, the run will be refused, so no further flows are drawn.
             (checked.is_ok() && !peak.is_over()).then_some(flow)
         });
         let facts = Facts::of(sound, topology, |src, dst| routing.distance(src, dst).unwrap_or(0));

@@ -91,6 +91,9 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("->").count(), 1, "the other one is repaired: {text}");
-        assert!(!refused(&["rank 0"], at(0)).expect_err("it waits").contains("Failed"), "not yet");
+        assert!(
+            !refused(&["rank 0"], at(0)).expect_err("it waits").contains("Failed"),
+            "no link has failed yet"
+        );
     }
 }

@@ -62,7 +62,8 @@ static HEARD: Mutex<Option<String>> = Mutex::new(None);
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
 
-/// While this value lives, no panic is printed, and the text of the first one is stored.
+/// While this value lives, panics are not printed. The text of the first panic is stored until [`Panics::take`] is
+/// called.
 pub(super) struct Panics(Option<Hook>);
 
 impl Panics {

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! The seed determines everything, so one number repeats a failure. `draw` makes an experiment that passes the checks
-//! of [`Document::prepare`]. `trial` runs it on one, two and three threads, and in lockstep and in the flow engine if
-//! they support it, and compares the results.
+//! of [`Document::prepare`]. `trial` runs it several times and compares the results. It runs an experiment of the
+//! packet engine on one, two and three threads, and also in lockstep and in the flow engine if they support it. It runs
+//! an experiment of the flow engine twice.
 
 mod bench;
 mod draw;
@@ -37,9 +38,9 @@ use toml::Table;
 pub struct Options {
     /// The seed of the first experiment. The other experiments have the seeds that follow.
     pub seed: u64,
-    /// Largest number of experiments.
+    /// Largest number of experiments; `None` for no limit.
     pub count: Option<u64>,
-    /// Wall-clock time after which no further experiment is begun.
+    /// Wall-clock time after which no further experiment is begun; `None` for no limit.
     pub time: Option<Duration>,
     /// The folder for experiments that fail.
     pub out: PathBuf,
@@ -77,12 +78,12 @@ pub struct Tally {
     pub experiments: u64,
     /// Number of experiments that have all properties.
     pub held: u64,
-    /// Number of experiments that were stopped because they took too many events or too long.
+    /// Number of experiments that were stopped because they took too many packet hops or too long.
     pub cut_short: u64,
     /// Number of experiments that did not run: no fabric was found for the scheme, or the checks refused the
     /// experiment.
     pub refused: u64,
-    /// Number of optional parts that the draws tried to add to experiments.
+    /// Number of workloads and optional parts that the draws tried to add to experiments.
     pub parts: u64,
     /// Number of these parts that the checks refused.
     pub parts_refused: u64,
@@ -114,10 +115,10 @@ impl Tally {
         let mut text: String = failures.iter().map(|failure| format!("{failure}\n\n")).collect();
         text += &format!("{experiments} experiments: {held} hold every property, {failed} violate one\n");
         text += &format!("{in_lockstep} also ran in lockstep, {as_fluids} also ran on the flow engine\n");
-        text += &format!("{cut_short} were stopped after too many events\n");
+        text += &format!("{cut_short} were stopped after too many packet hops or too long a time\n");
         text += &format!("{refused} were refused ({:.1}%)\n", share(*refused, *experiments));
         text += &format!(
-            "{parts} parts of experiments were offered, {:.1}% of them were refused",
+            "{parts} parts of experiments were tried, {:.1}% of them were refused",
             share(*parts_refused, *parts)
         );
         text
@@ -127,7 +128,7 @@ impl Tally {
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "counts and texts are JSON")]
     pub fn json(&self) -> Value {
-        serde_json::to_value(self).expect("counts and texts")
+        serde_json::to_value(self).expect("counts and texts are JSON")
     }
 }
 
@@ -170,7 +171,7 @@ pub fn torture(
     Ok(tally)
 }
 
-/// Draws the experiment of that seed and tries it.
+/// Draws the experiment of `seed`, tries it, and counts the result in `tally`.
 fn try_out(seed: u64, registry: &Arc<Registry>, tally: &mut Tally) -> Result<(), Violation> {
     let shared = Arc::clone(registry);
     let drawn = bench::guarded(move |bench| draw::draw(seed, &shared, bench))?;

@@ -19,7 +19,8 @@ pub(super) struct Ran {
     pub(super) queue_lengths: Vec<QueueLengthRecord>,
 }
 
-/// Runs the experiment until it ends or has taken too many events or seconds.
+/// Runs the experiment until it ends, or is stopped after more than [`MOST_HOPS`] packet hops or [`MOST_SECONDS`]
+/// seconds of wall-clock time.
 pub(super) fn run(document: &Document, threads: Threads) -> Result<Ran, Error> {
     let (mut flows, mut queue_lengths) = (Vec::new(), Vec::new());
     let stop = AtomicBool::new(false);

@@ -24,7 +24,8 @@ enum Step {
 pub(super) fn shrink(mut violation: Violation, registry: &Arc<Registry>) -> Violation {
     let mut attempts = 0;
     let mut number = 0;
-    // A change that failed before may succeed after another change, so start again until no change succeeds.
+    // A change succeeds if the changed experiment still violates the property. A change that failed before may succeed
+    // after another change, so all changes are tried again until none succeeds.
     let mut succeeded = false;
     loop {
         let Some(smaller) = candidate(&violation.experiment, number) else {
@@ -48,7 +49,8 @@ pub(super) fn shrink(mut violation: Violation, registry: &Arc<Registry>) -> Viol
     }
 }
 
-/// The experiment with its `number`-th change: a value removed or made smaller. `None` if there is no such change.
+/// The experiment with change number `number`, counted from 0: one value is removed or made smaller. `None` if there
+/// are not so many changes.
 fn candidate(experiment: &Table, number: usize) -> Option<Table> {
     let mut paths = Vec::new();
     visit(&Value::Table(experiment.clone()), &mut Vec::new(), &mut paths);

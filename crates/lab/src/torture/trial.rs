@@ -15,7 +15,7 @@ use toml::Table;
 pub(super) enum Trial {
     /// The checks of [`Document::prepare`] refused the experiment.
     Refused,
-    /// The experiment took too many events or too long, and was stopped.
+    /// The experiment took too many packet hops or too long, and was stopped.
     CutShort,
     /// The experiment has all properties.
     Held {
@@ -64,8 +64,8 @@ fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<
     for threads in others {
         // This run uses the resolved experiment, which must be equivalent to the drawn experiment.
         let other = ran::run(&again, threads);
-        // A run checks its number of events only at some instants, which depend on the number of threads. So the runs
-        // may stop at different events.
+        // A run checks its number of packet hops only at some instants, which depend on the number of threads. So one
+        // run may be stopped although the other run reached its end.
         if other.as_ref().is_ok_and(|ran| !ran.outcome.complete) {
             return Ok(Trial::CutShort);
         }

@@ -54,7 +54,12 @@ fn optimum(specs: &[Spec], links: &[f64], fixed: &[Option<f64>], raised: Option<
         };
         problem.add_constraint(terms, ComparisonOp::Ge, least);
     }
-    problem.solve().expect("feasible").into_solution().expect("no time limit").objective()
+    problem
+        .solve()
+        .expect("a feasible program")
+        .into_solution()
+        .expect("a solver without a time limit")
+        .objective()
 }
 
 /// Computes max-min rates by a sequence of linear programs. Each step maximizes the common level, and then
@@ -68,7 +73,7 @@ fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
             fixed[i].is_none() && most() <= level * specs[i].weight + 1e-6
         };
         let stuck: Vec<usize> = (0..specs.len()).filter(is_stuck).collect();
-        assert!(!stuck.is_empty(), "some flow cannot rise");
+        assert!(!stuck.is_empty(), "the rate of at least one flow cannot rise");
         for i in stuck {
             fixed[i] = Some((level * specs[i].weight).min(specs[i].demand));
         }
@@ -77,7 +82,7 @@ fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
 }
 
 /// Draws a network with up to 5 flows and up to 7 links. On average, half of the weights, capacities and shares are 1,
-/// and a quarter of the flows have a demand.
+/// and a quarter of the flows have a finite demand.
 fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
     let mut stream = Stream::new(1, number, "test/networks");
     let one_or = |stream: &mut Stream, least: f64, most: f64| {

@@ -149,7 +149,7 @@ fn fluid(p: f64, rate: f64) -> f64 {
     alpha * a * a - INTERVAL * INTERVAL * step() * rate * (b + d) * (c + e)
 }
 
-/// Computes the mean change of the rate between two notifications without the fluid approximation. The byte
+/// Computes the mean decrease of the rate between two notifications without the fluid approximation. The byte
 /// counter is ignored. The time between two notifications is τ plus an exponentially distributed time. The
 /// first result is the part of a rate cut that recovery cycles do not restore, minus the rise of the target
 /// rate. It is 0 at the fixed point. The second result is α.

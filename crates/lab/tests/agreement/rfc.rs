@@ -66,7 +66,7 @@ impl Trace {
 }
 
 /// Runs a flow from host 0 to host 1 through one switch. The switch's port to host 1 drops a packet if
-/// `drops` is true for the packet's arrival number.
+/// `drops` is true for the packet's arrival number, counted from 0.
 fn run(
     transport: &str,
     values: &[(&'static str, Value)],

@@ -40,7 +40,7 @@ impl Dumbbell {
     ) -> Self {
         let fast = Rate::from_bps(4 * rate.as_bps());
         let topology: Arc<Topology> =
-            Arc::new(builders::dumbbell(pairs, pairs, fast, rate, delay).expect("valid"));
+            Arc::new(builders::dumbbell(pairs, pairs, fast, rate, delay).expect("a dumbbell"));
         let bottleneck = link(&topology, NodeId(2 * pairs), NodeId(2 * pairs + 1));
         let values = [("mss", mss), ("initial_ssthresh", ssthresh as u64 * mss)];
         let values = values.map(|(name, bytes)| (name, Value::Bytes(bytes)));
@@ -99,7 +99,7 @@ pub(crate) fn dctcp() -> Witness {
         let n = f64::from(count);
         let threshold = 40 * count as usize;
         let port = || PortSetup { mark_packets: Some(threshold), ..PortSetup::default() };
-        // The round-trip time is 120 us times the number of flows, so the bandwidth-delay product is 100
+        // The round-trip time is about 120 us times the number of flows, so the bandwidth-delay product is about 100
         // packets per flow.
         let delay = Duration::from_us(20 * u64::from(count));
         let mut dumbbell = Dumbbell::new("dctcp", (100.0, MSS), count, RATE, delay, port);

@@ -51,8 +51,8 @@ fn oracle_10_the_tree_of_17_nodes() {
 fn a_single_bottleneck_is_the_link_to_a_host_of_one_switch() {
     let switch = topology("kind = \"single_switch\"\nhosts = 6", 1);
     assert_eq!((switch.hosts().count(), switch.node_count()), (6, 7));
-    let last = switch.link_at(NodeId(6), PortId(5)).expect("a port a host");
-    assert_eq!(last.to, NodeId(5), "the receiver, of the other five");
+    let last = switch.link_at(NodeId(6), PortId(5)).expect("a port for each host");
+    assert_eq!(last.to, NodeId(5), "the receiver, to which the other five hosts send");
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn series_of_the_flow_engine_hold_the_loads_of_its_links() {
     let (links, bytes) = (of("series.parquet", "link"), of("series.parquet", "bytes"));
     for (id, data) in of("links.parquet", "link").iter().zip(of("links.parquet", "data_bytes")) {
         let sum: u64 = links.iter().zip(&bytes).filter(|(link, _)| *link == id).map(|(_, bytes)| bytes).sum();
-        // Each of at most 256 intervals rounds to a whole byte, which changes it by at most half a byte.
+        // The bytes in each of at most 256 intervals are rounded, which changes them by at most half a byte.
         assert!(sum.abs_diff(data) <= 128, "link {id}: {sum} and {data}");
     }
     assert!(of("series.parquet", "delivered_bytes").iter().sum::<u64>().abs_diff(1_800_000) <= 128);
@@ -213,7 +213,7 @@ fn series_of_the_flow_engine_hold_the_loads_of_its_links() {
         .map(|row| sent[row] as f64 * 8e3 / (to[row] - from[row]) as f64)
         .collect();
     assert!(gbps.len() > 100 && gbps.iter().all(|gbps| (3.2..=3.3334).contains(gbps)), "{gbps:?}");
-    // Each flow has the packets of its size on the link that leaves its source.
+    // Each flow has 600 KB, so it has more than 300 packets on the link that leaves its source.
     let (flows, packets) = (of("paths.parquet", "flow"), of("paths.parquet", "packets"));
     assert!(
         (0..3)

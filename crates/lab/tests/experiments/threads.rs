@@ -52,7 +52,7 @@ fn experiment(fabric: &str, scheme: &str, more: &str) -> Document {
     Document::parse("threads.toml", text, PathBuf::new()).unwrap()
 }
 
-/// Returns the outcome and the flow records in the order in which they are written. The run time, which
+/// Returns the outcome, and the flow records in the order in which they are written. The wall-clock duration, which
 /// differs between runs, is set to 0.
 fn outcome(document: &Document, threads: Threads) -> (Outcome, Vec<FlowRecord>) {
     let mut flows = Vec::new();
@@ -186,11 +186,11 @@ fn runs_of_each_routing() {
                 fabrics += 1;
             }
         }
-        assert!(fabrics > 0, "{set} runs nowhere");
+        assert!(fabrics > 0, "{set} runs on none of the fabrics");
     }
 }
 
-/// Runs R2C2 without options, and with one of these options: protocol selection for long flows, retransmission, and
+/// Runs R2C2 without options, then with protocol selection for long flows, then with retransmission, then with
 /// deadlines.
 #[test]
 fn runs_of_r2c2_with_its_options() {
@@ -231,7 +231,7 @@ fn runs_of_expeditus_and_clairvoyant() {
             digests.insert(outcome.digest.to_string());
         }
     }
-    assert_eq!(digests.len(), 6, "each does something of its own");
+    assert_eq!(digests.len(), 6, "the results of all six runs differ");
 }
 
 /// Runs lossless Ethernet with pauses, congestion notices, rate limiters and port shares.

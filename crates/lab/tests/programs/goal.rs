@@ -85,8 +85,8 @@ impl Experiment {
 }
 
 /// A program in which every rank first computes once. In each round, every rank then sends a message to every other
-/// rank and receives a message from each. A rank begins the next round when it has done so. A message has 3,000 to
-/// 60,000 bytes.
+/// rank and receives a message from each. A rank begins the next round when it has sent and received all its messages
+/// of the round. A message has 3,000 to 60,000 bytes.
 fn exchange(ranks: u32, rounds: u32) -> String {
     let mut text = format!("num_ranks {ranks}\n");
     for rank in 0..ranks {

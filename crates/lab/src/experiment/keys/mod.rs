@@ -70,7 +70,7 @@ pub(crate) use key;
 /// The declared keys of a table.
 #[derive(Debug)]
 pub struct Keys {
-    /// The table's dotted name. `[[…]]` tables have no brackets here.
+    /// The table's dotted name, without brackets.
     pub path: &'static str,
     /// Description of the table.
     pub words: &'static str,
@@ -87,7 +87,7 @@ impl Keys {
         self.keys.iter().copied().chain(shared)
     }
 
-    /// The key of that name, among the table's keys and the keys of all kinds.
+    /// The key named `name`, among the table's keys and the keys of all kinds.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&'static dyn Declared> {
         let of_kinds =
@@ -107,7 +107,7 @@ pub struct Kind {
     pub keys: &'static [&'static dyn Declared],
 }
 
-/// Names that a key can have, each with a description.
+/// Names that can be the value of a key, each with a description.
 pub type Choices = Vec<(String, &'static str)>;
 
 /// A key of a table. Its values have the type `T`.

@@ -30,7 +30,7 @@ keys! {
 impl Named for LinkLayer {
     const WHAT: &'static str = "framing";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("none", Self::BARE, "packets alone"),
+        ("none", Self::BARE, "packets without extra bytes"),
         ("ethernet", Self::ETHERNET, "preamble, header, checksum and gap of Ethernet"),
     ];
 }
@@ -81,7 +81,7 @@ key! {
     /// Number of parents of a node: one number for hosts, one for switches of level 1, and so on.
     pub(super) PARENTS: Vec<u32> =
         Key::new("parents").required().example("[1, 10]").such("one or more numbers above 0", |numbers: &Vec<u32>| !numbers.is_empty() && !numbers.contains(&0));
-    /// Number of children and of parents of each switch.
+    /// Number of children of each switch, and of parents of each switch below the roots.
     pub(super) ARITY: u32 = nodes("k").example("2");
     /// Number of levels of switches.
     pub(super) LEVELS: u32 = Key::new("n").required().example("5").within(1.0, 24.0);

@@ -56,7 +56,7 @@ keys! {
 
     /// Links from switches of a level of a tree to their parents.
     RANDOM_LINKS = "topology.slow.random" {
-        /// Level of the switches. The switches of hosts have level 1.
+        /// Level of the switches. Switches with links to hosts have level 1.
         LEVEL: u32 = Key::new("level").required().example("1");
         /// Number of links.
         LINKS: u32 = Key::new("links").required().above_zero().example("4");
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn named_links_are_slowed_one_way_or_both() {
-        // Three links that lead down from the roots towards the upper half of the hosts, as in
+        // Three links that lead down from the roots towards the second half of the hosts, as in
         // specifications/cee.md §6.4.
         let tables = [(16, 14, "rate = \"2.5 Gbps\""), (18, 14, "share = 0.1"), (17, 15, "share = \"10%\"")]
             .map(|(from, to, rate)| format!("[[topology.slow]]\nfrom = {from}\nto = {to}\n{rate}\n"))
@@ -264,6 +264,6 @@ mod tests {
         let all = slow("[[topology.slow]]\nrandom = { level = 2, links = 8 }\nshare = 0.5", 1);
         assert_eq!(all.len(), 8);
         assert!(all.iter().all(|&(low, high, _)| (12..16).contains(&low) && (16..20).contains(&high)));
-        assert!(NodeId(all[0].0) < NodeId(all[0].1), "upwards");
+        assert!(NodeId(all[0].0) < NodeId(all[0].1), "the links lead upwards");
     }
 }

@@ -237,8 +237,8 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
     Ok((pairs, section.finish()?))
 }
 
-/// Reads a pattern that reorders or complements the digits of a host's number, and the radix of the digits if it is
-/// given.
+/// Makes the pairs of `pattern`, which reorders or complements the digits of a host's number. Reads the radix of the
+/// digits from the key `radix`, if the key is given.
 fn digits(section: &mut Section<'_>, pattern: Digits) -> Result<Pairs, Problem> {
     Ok(Pairs::Digits { pattern, radix: section.get(&RADIX)? })
 }

@@ -206,7 +206,7 @@ keys! {
 /// The limit that [`is_share_of_a_link`] checks, in words.
 const SHARE_OF_A_LINK: &str = "above 0 and at most 1";
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "keys hand out references")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "a check of a key gets a reference")]
 fn is_share_of_a_link(load: &f64) -> bool {
     *load > 0.0 && *load <= 1.0
 }

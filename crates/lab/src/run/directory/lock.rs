@@ -1,7 +1,7 @@
 //! Locks that one process holds while it writes a directory.
 //!
-//! The kernel releases a lock when its process ends, however it ends. Locks do not depend on process numbers, so
-//! processes in different containers, whose numbers can be equal, exclude each other too.
+//! The kernel releases a lock when its process ends, even if the process is killed. Locks do not depend on process
+//! numbers, so processes in different containers, whose numbers can be equal, exclude each other too.
 
 use crate::Error;
 use crate::sweep::Shard;
@@ -21,7 +21,7 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Locks the file at `path`, which represents `directory`.
+    /// Locks the file at `path`. A process that holds this lock may write `directory`.
     ///
     /// # Errors
     /// If another process holds the lock, or the file cannot be created or locked.
@@ -48,8 +48,8 @@ impl Lock {
         }
     }
 
-    /// Locks a folder that holds many directories, and creates the folder if it does not exist. Processes that write
-    /// different shards do not exclude each other.
+    /// Locks a folder for the directories of several runs, and creates the folder if it does not exist. Processes that
+    /// run different shards of a sweep do not exclude each other.
     ///
     /// # Errors
     /// If another process holds the lock, or the folder or its lock file cannot be created.

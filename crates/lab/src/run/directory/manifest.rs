@@ -26,8 +26,8 @@ pub(crate) struct Origin {
     /// The name of a routing that is not part of the program, and the digest of its source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     routing: Option<(String, String)>,
-    /// The digest of `kind`, the resolved experiment, the bytes of every file that it names, `routing`, Raddle's
-    /// version, and the bytes of the program. Equal digests mean equal results, except for live runs.
+    /// The digest of `kind`, the resolved experiment, the bytes of every file that the experiment names, `routing`,
+    /// Raddle's version, and the bytes of the program. Equal digests mean equal results, except for live runs.
     pub(crate) inputs: String,
 }
 
@@ -40,7 +40,7 @@ impl Origin {
         Self::with_inputs(kind, resolved, &[], None)
     }
 
-    /// The origin of results of this `kind` of an experiment; `resolved` is its resolved text.
+    /// The origin of results of this `kind` that come from `experiment`; `resolved` is the experiment's resolved text.
     ///
     /// # Errors
     /// If the program cannot read its own executable.
@@ -98,8 +98,8 @@ impl Manifest {
         Ok(write_file(&directory.join(MANIFEST), text.as_bytes())?)
     }
 
-    /// The origin of the complete results in `directory`, and the wall-clock seconds that they took; `None` if there are
-    /// no complete results. Files are not compared with their digests.
+    /// The origin of the complete results in `directory`, and the wall-clock seconds that they took; `None` if there
+    /// are no complete results. Files are not compared with their digests.
     pub(crate) fn finished(directory: &Path) -> Option<(Origin, f64)> {
         Self::read(directory)
             .filter(|manifest| manifest.complete)
@@ -196,21 +196,21 @@ impl Contents {
         self.manifest.as_ref().is_some_and(|manifest| manifest.complete)
     }
 
-    /// True if these are complete, unchanged results of that origin. Additional files do not matter.
+    /// True if these are complete, unchanged results whose inputs are `origin`. Additional files do not matter.
     pub(crate) fn is_finished(&self, origin: &Origin) -> bool {
         let same = |manifest: &Manifest| manifest.origin == *origin;
         self.is_complete() && self.is_whole() && self.manifest.as_ref().is_some_and(same)
     }
 
-    /// True if these are results of the same experiment, some of their tables or captures have changed, and no other
-    /// files have.
+    /// True if some tables or captures have changed since they were written, but no other file has, and no file was
+    /// added. The results must have the kind, version and experiment of `origin`.
     pub(crate) fn is_damaged(&self, origin: &Origin) -> bool {
         let table = |name: &String| name.ends_with(".parquet") || name.ends_with(".pcapng");
         let damaged = !self.changed.is_empty() && self.changed.iter().all(table);
         damaged && self.foreign.is_empty() && self.other(origin).is_none()
     }
 
-    /// The reason why results of that origin may not replace these results; `None` if they may.
+    /// The reason why results whose inputs are `origin` may not replace these results; `None` if they may.
     pub(super) fn refusal(&self, origin: &Origin) -> Option<String> {
         let listed = |names: &[String]| {
             let more = if names.len() > 3 { ", and more" } else { "" };
@@ -227,7 +227,7 @@ impl Contents {
         (!self.changed.is_empty()).then(changed)
     }
 
-    /// The reason why these are not results of the kind, version and experiment of that origin; `None` if they are, or
+    /// The reason why these results do not have the kind, version and experiment of `origin`; `None` if they have, or
     /// if the directory is empty.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {

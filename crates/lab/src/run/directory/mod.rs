@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `experiment.toml` | the experiment with every default; it can be run again |
-//! | `flows.parquet` | one row per flow |
+//! | `flows.parquet` | one row per flow that has started |
 //! | `links.parquet` | unless `record.links` is false: one row per directed link |
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue length |
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
@@ -28,7 +28,7 @@
 //!   is killed at any instant, the name refers to either the earlier or the new results, and they are whole. (File
 //!   systems that cannot exchange names need three steps.)
 //! - **Raddle deletes only files that it wrote.** Earlier results are replaced if their manifest has the same kind,
-//!   version and experiment, and if every file matches the manifest. Otherwise the run is refused: before it starts,
+//!   version and experiment, and if no file was changed or added. Otherwise the run is refused: before it starts,
 //!   and again before it replaces anything. With `--force` other results are replaced too; a directory with a file that
 //!   Raddle did not write, or with a changed file, is renamed to `NAME.old-RANDOM`. If new results cannot get the name
 //!   when they are done, they are kept as `NAME.new-RANDOM`. This includes partial results that would replace complete

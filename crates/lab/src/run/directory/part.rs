@@ -21,13 +21,13 @@ pub(crate) struct Part<'a> {
     place: Place,
     folder: Folder,
     begin: Instant,
-    /// The lock is held until the directory has its name.
+    /// The lock is held until the directory has its final name.
     _lock: Lock,
     _graceful: Graceful,
 }
 
 impl<'a> Part<'a> {
-    /// Begins a directory for results of that origin.
+    /// Begins a directory for results whose inputs are `origin`.
     ///
     /// # Errors
     /// If another process writes the directory, if the results may not replace the existing directory, or if a file
@@ -70,8 +70,10 @@ impl<'a> Part<'a> {
     /// Gives the directory its name, in place of earlier results. `complete` says whether the results are complete.
     ///
     /// # Errors
-    /// If a file cannot be written. Also if the existing results may not be replaced, or are complete while the new
-    /// results are partial. The new results are then kept under another name.
+    /// - If a file cannot be written. The new results are then deleted.
+    /// - If the new results may not replace the existing results, for example partial results complete ones. The new
+    ///   results are then kept under another name.
+    /// - If the replaced results cannot be deleted. The new results then have the name already.
     pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
         Manifest::write(self.path(), &self.origin, complete, self.begin.elapsed().as_secs_f64())?;
         self.put(complete)
@@ -108,7 +110,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A temporary folder, which is removed if it is dropped before it is complete.
+/// A temporary folder. When it is dropped, it is deleted if it still contains the marker of an unfinished directory.
 struct Folder(TempDir);
 
 impl Drop for Folder {
@@ -118,8 +120,8 @@ impl Drop for Folder {
     }
 }
 
-/// Removes an unfinished directory. The marker is removed last, so that the directory is still recognized as an orphan
-/// if the process is killed meanwhile.
+/// Removes an unfinished directory; does nothing without the file that marks it as unfinished. This file is removed
+/// last. So if the process is killed before, the directory is still recognized as unfinished.
 pub(super) fn discard(folder: &Path) -> io::Result<()> {
     let marker = folder.join(MARKER);
     if !marker.exists() {

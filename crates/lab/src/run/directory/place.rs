@@ -45,7 +45,7 @@ impl<'a, P: AsRef<Path> + ?Sized> From<&'a P> for Out<'a> {
 }
 
 impl Out<'_> {
-    /// Checks that results of that origin may replace the existing directory.
+    /// Checks that results whose inputs are `origin` may replace the existing directory.
     ///
     /// # Errors
     /// If the results may not replace the directory, or the directory cannot be read.
@@ -183,11 +183,11 @@ impl Place {
         }
     }
 
-    /// Checks that results of that origin may replace the existing directory, and returns its contents; `None` if there
-    /// is no directory. With `force`, any contents may be replaced.
+    /// Checks that results whose inputs are `origin` may replace the existing directory. Returns the directory's
+    /// contents; `None` if there is no directory. With `force`, any contents may be replaced.
     ///
     /// # Errors
-    /// If results of that origin may not replace the contents.
+    /// If the results may not replace the contents, or the directory cannot be read.
     pub(super) fn permit(&self, origin: &Origin, force: bool) -> Result<Option<Contents>, Error> {
         let contents = self.contents()?;
         match contents.as_ref().and_then(|contents| contents.refusal(origin)) {
@@ -201,10 +201,10 @@ impl Place {
         }
     }
 
-    /// Renames `folder`, which holds whole results beside the directory, to the name of the directory. On file systems
-    /// that can exchange names, the name refers to either the whole earlier or the whole new results at any instant. On
-    /// others, the name is missing for an instant. Returns the manifest of the earlier results if they are now in
-    /// `folder` and may be removed.
+    /// Gives `folder`, which is beside the directory and holds the whole new results, the name of the directory. On
+    /// file systems that can exchange names, the name refers to either the whole earlier or the whole new results at
+    /// any instant. On others, the name is missing for an instant. Returns the manifest of the earlier results if they
+    /// are now in `folder` and may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,
@@ -290,7 +290,7 @@ impl Place {
 
     /// Handles finished results under a temporary name: new results that have not got the final name yet, or old
     /// results that have lost it in the exchange. If they are whole and the final name is free, they get it. Otherwise
-    /// Raddle's files in them are removed.
+    /// they are deleted; but results with a changed or an added file are kept under a visible name.
     fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         let contents = Contents::read(folder)?;
         let path = self.path();
@@ -322,8 +322,8 @@ fn exchange(new: &Path, old: &Path) -> io::Result<()> {
     exchange_by_turns(new, old)
 }
 
-/// Exchanges the names of two directories in three steps. If the process ends between them, the earlier directory keeps
-/// a visible name: `NAME.before-RANDOM`.
+/// Exchanges the names of two directories in three steps. If the process ends between the steps, the directory `old`
+/// has a visible name: `NAME.before-RANDOM`.
 fn exchange_by_turns(new: &Path, old: &Path) -> io::Result<()> {
     let mut aside = old.as_os_str().to_owned();
     aside.push(format!(
@@ -413,13 +413,13 @@ mod tests {
         write(&run, "first");
         fs::rename(&run, &orphan).expect("renamed");
         let out = Out::from(&run);
-        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
+        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("orphans are removed");
         assert_eq!((word(&run), names(folder.path())), ("first".to_owned(), vec!["run".to_owned()]));
-        // Another directory has the name, so the orphan is removed. The same experiment can be run again.
+        // Another directory has the name, so the orphan is removed. Nothing is lost: its experiment can be run again.
         fs::rename(&run, &orphan).expect("renamed");
         fs::create_dir(&run).expect("created");
         fs::write(run.join("log.txt"), "mine").expect("written");
-        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("tidied");
+        Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("orphans are removed");
         assert_eq!((word(&run), names(folder.path())), ("mine".to_owned(), vec!["run".to_owned()]));
     }
 

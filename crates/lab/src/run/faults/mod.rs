@@ -108,7 +108,7 @@ fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u
     Ok(())
 }
 
-/// The error processes of links.
+/// The random loss and corruption of packets on links, as the engines need them.
 pub(crate) fn link_errors(
     errors: Option<&Errors>,
     topology: &Topology,

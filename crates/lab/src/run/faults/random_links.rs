@@ -67,8 +67,8 @@ fn cables(random: &RandomLinks, topology: &Topology, clos: &Clos) -> Vec<Cable> 
         .collect()
 }
 
-/// Both directions of the first `random.links` links that respect the limit per switch, sorted by id; `None` if there
-/// are too few.
+/// Both directions of the first `random.links` links in `cables` that respect the limit per switch, sorted by id;
+/// `None` if there are too few such links.
 fn first(cables: &[Cable], random: &RandomLinks) -> Option<Vec<LinkId>> {
     let mut failed: BTreeMap<NodeId, u32> = BTreeMap::new();
     let mut links = Vec::new();

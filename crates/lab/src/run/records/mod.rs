@@ -32,11 +32,12 @@ pub(crate) struct FlowRow {
     pub(crate) sender_fct_us: Option<f64>,
     /// True if the sender knew by the deadline that the flow was complete; `None` without a deadline.
     pub(crate) met: Option<bool>,
-    /// FCT divided by the FCT of the flow alone; `None` if the flow never finished.
+    /// FCT divided by the ideal FCT, which the flow would have alone on the fabric; `None` if the flow never finished.
     pub(crate) slowdown: Option<f64>,
     /// Largest number of the flow's packets that waited at the receiver at one time for an earlier packet.
     pub(crate) reorder: f64,
-    /// Mean assigned rate from the start until the sender was done; `None` if no rate was ever assigned.
+    /// Mean assigned rate in Gbps, from the start until the sender was done or the run ended; `None` if no rate was
+    /// ever assigned.
     pub(crate) assigned_gbps: Option<f64>,
 }
 

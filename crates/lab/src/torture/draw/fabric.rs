@@ -17,7 +17,7 @@ pub(super) fn kinds(registry: &Registry) -> Vec<&'static str> {
     own.chain(registry.topologies().iter().map(|kind| kind.info.name)).collect()
 }
 
-/// A small fabric of that kind.
+/// A small fabric of the kind `kind`.
 pub(super) fn draw(dice: &mut Dice, kind: &str, registry: &Registry) -> Table {
     let mut fabric = table([("kind", kind.into())]);
     if let Some(other) = registry.topologies().iter().find(|other| other.info.name == kind) {
@@ -46,8 +46,8 @@ pub(super) fn draw(dice: &mut Dice, kind: &str, registry: &Registry) -> Table {
 const RATES: [(&str, &[&str]); 2] =
     [("uplink_rate", &["folded_clos", "fat_tree", "clos"]), ("bottleneck_rate", &["dumbbell"])];
 
-/// The integer keys of a kind. A kind without code below gets no keys. If this kind needs a key, the checks refuse the
-/// fabric.
+/// The keys that give the size of a fabric of this `kind`. A kind that this function does not list gets no keys. If
+/// such a kind needs a key, the checks refuse the fabric.
 #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn sizes(dice: &mut Dice, kind: &str) -> Table {
     let mut numbers = |keys: &[(&'static str, u64, u64)]| {

@@ -21,7 +21,7 @@ use toml::{Table, Value};
 /// Largest number of fabrics and ports to try for a transport and a routing.
 const ATTEMPTS: u32 = 600;
 
-/// An experiment that passes the checks, if the search found one, and counts of its optional parts.
+/// An experiment that passes the checks, if the search found one, and counts of the parts that the draw tried to add.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) experiment: Option<Table>,
@@ -31,7 +31,7 @@ pub(super) struct Drawn {
     pub(super) refused: u64,
 }
 
-/// Draws the experiment of that seed. The experiment being checked is stored in `bench`.
+/// Draws the experiment of `seed`. Each experiment is stored in `bench` while it is checked.
 pub(super) fn draw(seed: u64, registry: &Arc<Registry>, bench: &Bench) -> Drawn {
     let mut dice = Dice::new(seed);
     let mut drawing = Drawing { registry, bench, drawn: Drawn::default() };
@@ -74,7 +74,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// The fabric of the experiment, if it passes the checks.
+    /// The fabric of the experiment, if the experiment passes the checks.
     fn fabric(&self, experiment: &Table) -> Option<Arc<Topology>> {
         self.bench.put(experiment);
         let prepared = parse(experiment, self.registry).and_then(|document| document.prepare());
@@ -89,7 +89,8 @@ impl Drawing<'_> {
         accepted
     }
 
-    /// A fabric and ports on which the transport runs with that routing, together with a single flow.
+    /// An experiment with a single flow, on a fabric and with ports on which `transport` runs with `routing`. Returns
+    /// the fabric too.
     fn world(
         &mut self,
         dice: &mut Dice,
