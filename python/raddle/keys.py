@@ -29,7 +29,7 @@ class Agree(TypedDict, total=False):
     """relative difference of the flow engine's FCT p99 from the FCT p99 of the packet engine."""
 
     link_load: float | str
-    """sum over links of the difference in data bytes between the engines, divided by the packet engine's data bytes."""
+    """sum over links of the absolute difference between the data bytes of both engines, divided by the packet engine's data bytes on all links."""
 
 
 class ClaimDeviates(TypedDict, total=False):
@@ -277,7 +277,7 @@ class Figure(TypedDict, total=False):
     """If true, the figure is reproduced only under its own name, and not with its paper. (default: `false`)"""
 
     dpi: int
-    """Pixels per inch of the picture in PNG. (default: 96, 600 of style `paper`, 144 of style `slides`)"""
+    """Pixels per inch of the picture in PNG. (default: 96; 600 in the style `paper`, 144 in the style `slides`)"""
 
     number: str
     """Number of the figure in its paper."""
@@ -289,7 +289,7 @@ class Figure(TypedDict, total=False):
     """Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Results are means over these runs. (default: `1`)"""
 
     size: list[float]
-    """Width and height of each plot, in inches. (default: 7.9 by 5.2, 3.3 by 2.3 of style `paper`, 13.3 by 7.5 of style `slides`)"""
+    """Width and height of each plot, in inches. (default: 7.9 by 5.2; 3.3 by 2.3 in the style `paper`, 13.3 by 7.5 in the style `slides`)"""
 
     style: Literal["screen", "paper", "slides"]
     """The purpose of the pictures, which decides their size, type and colors. (default: `"screen"`)"""
@@ -362,9 +362,9 @@ Plot = TypedDict(
         "kind": Literal["cdf", "ccdf", "along", "bars", "by_size", "cells", "series"],
         # Lower bound of the values whose share `stat = "share"` gives.
         "least": float,
-        # If true, the x axis is logarithmic. (default: true of kind `by_size`, otherwise false)
+        # If true, the x axis is logarithmic. (default: true if `kind` is `by_size`, otherwise false)
         "log_x": bool,
-        # If true, the y axis is logarithmic. (default: true of kind `ccdf`, otherwise false)
+        # If true, the y axis is logarithmic. (default: true if `kind` is `ccdf`, otherwise false)
         "log_y": bool,
         # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
@@ -1991,7 +1991,7 @@ class Compute(TypedDict, total=False):
     headroom: float | str
 
     instances: int
-    """Number of permutations of each share."""
+    """Number of permutations for each share."""
 
     interval: str
     """Time between two successive messages of the controller to a node."""

@@ -111,7 +111,7 @@ impl Deviation {
 /// The verdicts on the live runs of a claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveRuns {
-    /// Number of faithful runs.
+    /// Number of live runs that were faithful.
     pub faithful: usize,
     /// The live runs that were not faithful, each with its verdict. A claim about such a run is not measured.
     pub others: Vec<String>,
@@ -425,7 +425,8 @@ mod tests {
     fn the_comparison_of_another_statistic_is_subtracted() {
         let runs = runs([[8.0, 8.0], [9.0, 9.0], [7.0, 7.0], [6.0, 6.0]], "faithful");
         let measured = |beyond: &str| claim(beyond, "").judge("figure", &runs).measured.expect("a number");
-        // Each run has one flow, so that its largest completion time is the mean, and both schemes have as many flows.
+        // Each run has one flow, so that its largest completion time is the mean, and both schemes have equally many
+        // flows.
         for (stat, expected) in [("max", 0.0), ("count", 0.2)] {
             let number = measured(&format!("beyond_stat = \"{stat}\""));
             assert!((number - expected).abs() < 1e-12, "{stat}: {number}");

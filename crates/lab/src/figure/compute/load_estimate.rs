@@ -1,6 +1,7 @@
-//! `[compute] kind = "load-estimate"`: how fast the load estimate of CONGA and Expeditus follows a link whose load steps
-//! from idle to line rate and back. Quantities of each interval at which the estimator decays, in us: `rise`, from the
-//! first packet until the load is at its greatest value, and `fall`, from the last packet until it is 0.
+//! `[compute] kind = "load-estimate"`: how fast the load estimate of CONGA and Expeditus follows a link whose load
+//! steps from idle to line rate and back. For each interval between two decays of the estimator, there are two times in
+//! us. `rise` lasts from the first packet until the load is at its greatest value, and `fall` from the last packet
+//! until the load is 0.
 
 use super::keys::{ESTIMATE_ALPHA, ESTIMATE_RATE, FRAME, INTERVALS};
 use super::run;

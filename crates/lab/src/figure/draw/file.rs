@@ -100,7 +100,7 @@ fn ensure_pixels((width, height): (u32, u32), dpi: u32) -> Result<(), Error> {
     let what = format!(
         "a PNG picture must have at most {most} million pixels (got {width} x {height}, which is {got} million)"
     );
-    // Both lengths of a picture grow with its pixels per inch.
+    // The number of pixels grows with the square of the pixels per inch.
     let most_dpi = f64::from(dpi) * (MOST_PIXELS as f64 / pixels as f64).sqrt();
     let hint = format!("give a `dpi` of at most {:.0}, or a smaller `size`", most_dpi.floor());
     Err(Error::Usage { what, hint })
