@@ -45,7 +45,7 @@ class ClaimDeviates(TypedDict, total=False):
 ClaimMeasure = TypedDict(
     "ClaimMeasure",
     {
-        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of the runs.
         "at": Any,
@@ -304,7 +304,7 @@ class Figure(TypedDict, total=False):
 PlotEach = TypedDict(
     "PlotEach",
     {
-        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of another run. The statistic of that run is subtracted.
         "beyond": Any,
@@ -342,7 +342,7 @@ PlotEach = TypedDict(
 Plot = TypedDict(
     "Plot",
     {
-        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of the runs that are plotted.
         "at": Any,
@@ -1390,7 +1390,7 @@ Scheme = TypedDict(
 Search = TypedDict(
     "Search",
     {
-        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # A value holds if the mean of the measure over seeds is at least this number.
         "at_least": float,

@@ -10,7 +10,7 @@ pub(crate) type Labels = Vec<(String, String)>;
 /// The name of the sweep over seeds. Runs that differ only in its label are replicas of one point of the grid.
 pub(crate) const SEED: &str = "seed";
 
-/// The results of one run.
+/// A run: its position in the grid and its results.
 pub(crate) struct Run {
     pub(crate) labels: Labels,
     pub(crate) data: Data,

@@ -15,7 +15,7 @@ pub(super) struct Kept(BTreeMap<String, PathBuf>);
 
 impl Kept {
     /// The finished runs of earlier reproductions into the folder `out`, for complete and for interrupted figures. Live
-    /// runs are left out, because every reproduction measures anew.
+    /// runs are left out, because every reproduction measures them anew.
     ///
     /// # Errors
     /// If a folder or a summary cannot be read.
