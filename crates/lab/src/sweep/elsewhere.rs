@@ -21,7 +21,7 @@ pub type Files = Vec<(String, Vec<u8>)>;
 /// Runs tasks in other processes.
 pub trait Elsewhere: Sync {
     /// Runs the tasks, in any order. Calls `done` with the index of each task that has ended, and the files of its run.
-    /// Begins no further task, and returns early, once `is_over` is true.
+    /// Begins no further task, and returns early, once `is_over` returns true.
     ///
     /// # Errors
     /// If a task fails, or the other processes cannot be reached. The remaining tasks are run first where that is
@@ -146,7 +146,7 @@ pub(crate) mod tests {
     pub(crate) struct OtherDirectories {
         /// The number of tasks that were given to this value, whether they were done or not.
         pub(crate) tasks: Mutex<usize>,
-        /// A file whose content is lost on the way.
+        /// Name of a file whose content is lost on the way.
         loses: Option<&'static str>,
     }
 
@@ -236,7 +236,7 @@ values = ["100 ns", "2 us"]
                 assert!(there == here, "{run}/{file}");
             }
         }
-        // Another sweep of this process finds them.
+        // A second sweep finds the results of the first.
         let (runs, _) = swept(&there, Some(&elsewhere), false).expect("runs");
         assert!(runs.iter().flatten().all(|run| run.was_there));
         assert_eq!(*elsewhere.tasks.lock().expect("no panic"), 2);
