@@ -102,7 +102,7 @@ class Claim(TypedDict, total=False):
     """A statement, the number that judges it, and the range of this number in which the claim holds."""
 
     accept: list[float]
-    """The range in which the claim holds: two numbers, the smaller first. (default: at least 1 for an order or a lead, at least 0 for a trend)"""
+    """The range in which the claim holds: two numbers, the smaller first. (default: at least 1 for `order` and `lead`, at least 0 if `take` is `rise` or `fall`)"""
 
     calibrated: bool
     """True if parameters that the paper does not give were chosen so that the claim holds. (default: `false`)"""
@@ -348,7 +348,7 @@ Plot = TypedDict(
         "at": Any,
         # Labels of another run. The statistic of that run is subtracted.
         "beyond": Any,
-        # The sweep whose labels are the curves, or the rows of a table. (default: `"scheme"`)
+        # The sweep whose labels name the curves, or the rows of a table. (default: `"scheme"`)
         "by": str,
         # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
         "distance_to": Any,

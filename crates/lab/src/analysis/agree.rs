@@ -193,7 +193,7 @@ impl Agreement {
         }
     }
 
-    /// True if every difference is within its limit in the file. A difference without a limit always is.
+    /// True if every difference is within its limit in the file. A difference without a limit always passes.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.distances.iter().all(Distance::holds)

@@ -1,5 +1,5 @@
-//! Observes Expeditus's path selections at edge switches (SoCC 2016 §§2.3, 3.2): when a path was requested and
-//! recorded, and when the packets arrived before which it should have been recorded.
+//! Observes Expeditus's path selections at edge switches (SoCC 2016 §§2.3, 3.2): the times at which a path was
+//! requested and recorded, and the times of the next packets. The path should be recorded before these packets.
 
 use raddle_core::{
     Credit, Forwarder, Header, HeaderInfo, HoldKey, LinkId, Packet, PortId, Ports, Time, Verdict,

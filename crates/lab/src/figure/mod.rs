@@ -249,7 +249,7 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    #[allow(clippy::float_cmp, reason = "the numbers are those of the text")]
+    #[allow(clippy::float_cmp, reason = "the shares are read from text, not computed")]
     fn the_style_of_a_picture_leaves_out_no_flow() {
         let warm_up = |keys: &str| {
             let text = format!("[figure]\n{keys}\n");

@@ -281,7 +281,7 @@ impl Number {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
     }
 
-    /// The points over which the number at `point` is averaged.
+    /// The points whose numbers are averaged to give the number at `point`. There is one for each list in `mean_over`.
     fn pooled(&self, point: &Labels) -> impl Iterator<Item = Labels> {
         self.mean_over.iter().map(move |labels| point.iter().chain(labels).cloned().collect())
     }

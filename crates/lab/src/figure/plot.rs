@@ -76,7 +76,7 @@ keys! {
         ]);
         /// Title of the plot. If left out, the quantity is the title.
         TITLE: String = Key::new("title").example("\"Median FCT\"");
-        /// The sweep whose labels are the curves, or the rows of a table.
+        /// The sweep whose labels name the curves, or the rows of a table.
         BY: String = Key::new("by").or("\"scheme\"");
         /// Labels of the runs that are plotted.
         AT: Any = Key::new("at").example("{ load = \"0.6\" }");
@@ -340,7 +340,7 @@ impl Plot {
             let points = stops.iter().enumerate().filter_map(|stop| point(curve, stop)).collect();
             Series { label: curve.label.clone(), points }
         };
-        // Bar charts leave out the curve with which all others are compared, because its values are always the same.
+        // Bar charts leave out the curve by which all others are divided, because its values are always 1.
         let is_base = |curve: &Curve| match relative_to {
             Some(label) => curve.label == label,
             None => self.measure.is_base(&self.by, &curve.label),

@@ -16,7 +16,7 @@ const MOST_HOSTS: usize = 1_024;
 pub(super) struct Fabric {
     /// The drawn nodes, in the order of the topology's nodes.
     nodes: Vec<Drawn>,
-    /// The ends of each edge, and the directed links that it stands for.
+    /// The ends of each edge, and the directed links for which the edge stands.
     edges: Vec<Edge>,
     layout: &'static str,
     /// Names of the tiers, from the hosts up.
@@ -81,7 +81,7 @@ impl Fabric {
         fabric
     }
 
-    /// For each edge, the greatest of its links' values.
+    /// For each edge, the greatest value that `of` gives for the links for which the edge stands.
     pub(super) fn busiest(&self, of: impl Fn(LinkId) -> f64) -> impl Iterator<Item = f64> {
         self.edges.iter().map(move |edge| edge.links.iter().map(|&link| of(link)).fold(0.0, f64::max))
     }

@@ -13,7 +13,7 @@ use std::path::Path;
 /// A link in an interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
-    /// The share of the link's capacity that its traffic took.
+    /// The share of the link's capacity that the link's traffic took.
     load: f64,
     queue_bytes: f64,
 }

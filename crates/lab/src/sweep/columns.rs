@@ -188,7 +188,7 @@ values = [
         for column in &columns {
             assert!(meaning(column).is_some(), "define the column `{column}` in {}", file!());
         }
-        // No definition is left over.
+        // Each definition belongs to a column.
         for name in names() {
             let is_used = |column: &String| *column == name || column.replace("tier_1", "tier_n") == name;
             assert!(columns.iter().any(is_used), "no sweep has the column `{name}`");

@@ -1,7 +1,8 @@
 //! Runs that other processes do, usually on the machines of a cluster.
 //!
-//! A run becomes a task: a text with the resolved experiment. [`do_task`] does it in any process of the same program,
-//! and the files of the run's directory come back. They are put in place like the results of a run in this process.
+//! A run becomes a task: a text with the resolved experiment. [`do_task`] does the task in any process of the same
+//! program, and the files of the run's directory come back. The files are put in place like the results of a run in
+//! this process.
 
 use crate::experiment::{Cell, Document, EngineKind};
 use crate::run::Control;

@@ -64,7 +64,7 @@ impl Results {
     }
 
     /// Reads the summaries of the cells that ran, and writes the table and the plots of `document` into the folder
-    /// [`FOLDER`] in `out`. An earlier table there is replaced. `ends` has an entry for each cell.
+    /// `sweep_results` in `out`. An earlier table there is replaced. `ends` has an entry for each cell.
     ///
     /// # Errors
     /// If a cell has no summary, a plot is wrong, or a file cannot be written.

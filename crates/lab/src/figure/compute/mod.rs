@@ -263,7 +263,7 @@ fn split(flow: &mut Section<'_>, links: &[(String, f64)]) -> Result<Vec<(u32, f3
                 return Err(Problem::at(&entry.item.at, cause));
             }
         };
-        row.push((u32::try_from(link).expect("few links"), share as f32));
+        row.push((u32::try_from(link).expect("fewer than 2^32 links"), share as f32));
     }
     Ok(row)
 }

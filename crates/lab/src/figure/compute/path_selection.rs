@@ -1,11 +1,11 @@
-//! `[compute] kind = "path-selection"`: how Expeditus selects paths in the figure's own experiment, in the packet engine.
-//! Each of `cases` runs the experiment with other values of some keys, once with each seed.
+//! `[compute] kind = "path-selection"`: how Expeditus selects paths in the figure's own experiment, in the packet
+//! engine. Each of `cases` runs the experiment with other values of some keys, once with each seed.
 //!
 //! Quantities of each case:
 //! - `loads of an edge switch`, `loads of an aggregation switch`: load values that a switch keeps;
 //! - `messages`: requests and answers for each selection of an edge switch;
-//! - `switches, first stage`, `switches, second stage`: switches that write or read loads in a stage, for each selection.
-//!   The second stage exists only between pods;
+//! - `switches, first stage`, `switches, second stage`: switches that write or read loads in a stage, for each
+//!   selection. The second stage exists only between pods;
 //! - `switches on the paths`: edge and aggregation switches on all shortest paths from the first host to the last host;
 //! - `time, mean`, `time, longest`: from the request to the recorded path, in us;
 //! - `round trips, mean`, `round trips, most`: the time from the request to the recorded path, divided by the time from
@@ -55,8 +55,7 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     Ok(runs)
 }
 
-/// Runs an experiment, and returns the quantities that it has. A quantity is left out if nothing happened that it
-/// counts.
+/// Runs an experiment, and returns its quantities. A quantity is left out if nothing that it counts happened.
 fn quantities(
     section: &Section<'_>,
     context: &Context<'_>,

@@ -106,7 +106,8 @@ fn ensure_pixels((width, height): (u32, u32), dpi: u32) -> Result<(), Error> {
     Err(Error::Usage { what, hint })
 }
 
-/// The picture in SVG with its width and height in pixels of CSS. Its coordinates stay as they are.
+/// The SVG picture `svg` with its width and height changed to pixels of CSS. The coordinates in the picture stay as
+/// they are.
 fn with_lengths(svg: &str, (width, height): (u32, u32), dpi: u32) -> String {
     let css = |length: u32| (f64::from(length) * CSS_DPI / f64::from(dpi) * 100.0).round() / 100.0;
     let pixels = format!("width=\"{width}\" height=\"{height}\"");

@@ -1,5 +1,5 @@
 //! The legend of a plot. The legend of curves is in a corner of the plot where it hides no curve. If no corner is free,
-//! it is above the plot, in as few rows as possible. The legend of bars is always above the plot.
+//! the legend is above the plot, in as few rows as possible. The legend of bars is always above the plot.
 
 use super::axis::Axis;
 use super::letters::{fitting, font, widest};

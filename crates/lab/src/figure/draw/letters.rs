@@ -57,7 +57,7 @@ impl Line {
 
 /// The outlines of a text's glyphs, in pixels of the picture. The anchor that `style` gives the text is at `at`.
 pub(super) fn outlines<S: BackendTextStyle>(text: &str, style: &S, at: BackendCoord) -> Vec<Outline> {
-    #[allow(clippy::cast_possible_truncation, reason = "a size in pixels")]
+    #[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a size in pixels")]
     let size = style.size() as f32;
     let line = Line::of(text, size);
     let begin = match style.anchor().h_pos {

@@ -15,7 +15,7 @@ pub(super) fn number(value: f64, digits: usize) -> String {
 }
 
 /// The numbers of a column of a table. The largest number has at most `digits` significant digits. All numbers have the
-/// letter of the largest number, and as many decimals as it has: `114.2` beside `135.0`. If the smallest number would
+/// letter of the largest number, and the same number of decimals: `114.2` beside `135.0`. If the smallest number would
 /// keep fewer than two digits, each number has a letter and decimals of its own: `0.031` beside `114.2`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "there are from 0 to 19 decimals")]
 pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String>> {
@@ -41,8 +41,8 @@ pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String
     each(&|value| format!("{}{letter}", shown(value, decimals)))
 }
 
-/// The largest factor in [`UNITS`] that is at most the absolute value of `value`, and its letter. 1 and no letter for
-/// smaller values.
+/// The largest factor in [`UNITS`] that is at most the absolute value of `value`, and the letter of this factor. For
+/// values below 1,000, the factor is 1, without a letter.
 fn unit(value: f64) -> (f64, &'static str) {
     UNITS.into_iter().find(|(factor, _)| value.abs() >= *factor).unwrap_or((1.0, ""))
 }

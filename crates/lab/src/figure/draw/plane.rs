@@ -38,8 +38,9 @@ struct Names {
 }
 
 impl Names {
-    /// The largest size at which names of neighboring positions do not touch on an axis of this width in pixels. It is
-    /// not below the smallest readable size. `ticks` is empty for an axis of numbers.
+    /// The arrangement of names on an axis that is `width` pixels wide. The names are on one line if they do not touch
+    /// at the smallest readable size, otherwise on two lines. Their size is the largest at which they do not touch, or
+    /// else the smallest readable size. `ticks` is empty for an axis of numbers.
     #[allow(clippy::cast_possible_truncation, reason = "an axis has few names")]
     fn of(ticks: &[String], width: i32, sizes: &Sizes) -> Self {
         let words = || ticks.iter().map(String::as_str);

@@ -431,8 +431,8 @@ impl Measure {
         Some((number - beyond) / unit / of_others)
     }
 
-    /// A caution if the statistic is the p99.9 and the smallest sample of a run at these points has too few values for
-    /// it.
+    /// A caution if the statistic is the p99.9 and the smallest sample of a run at these points has fewer than
+    /// [`ENOUGH_FOR_P999`] values.
     pub(super) fn remark(&self, runs: &[Run], points: &[Labels]) -> Option<String> {
         if self.stat != Stat::Percentile(99.9) {
             return None;

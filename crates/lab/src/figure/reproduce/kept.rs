@@ -1,4 +1,4 @@
-//! The finished runs of figures. Figures whose runs have the same experiment and the same inputs share them.
+//! The finished runs of figures. Figures share a run if its experiment and inputs are the same in all of them.
 
 use crate::Error;
 use crate::run::directory::{Manifest, Origin, Out};
@@ -56,7 +56,7 @@ impl Kept {
         Ok(Manifest::finished(run).map(|(_, seconds)| seconds))
     }
 
-    /// The directory of the run of that origin; `None` if there is no such run, or if its files have changed.
+    /// The directory of the run whose origin is `origin`; `None` if there is no such run, or if its files have changed.
     ///
     /// # Errors
     /// If a file cannot be read.

@@ -83,8 +83,8 @@ impl Options {
 
 /// An observer of a reproduction.
 pub trait Watch: Sync {
-    /// Other processes begin the runs of one or several figures. `runs` are the names of the runs, each after the name
-    /// of its figure.
+    /// Other processes begin the runs of one or several figures. `runs` are the names of the runs. The name of its
+    /// figure stands before the name of each run.
     fn begin_elsewhere(&self, runs: &[String]);
     /// The runs of a figure begin. `runs` are their names, without the runs that were copied from finished runs.
     fn begin(&self, figure: &str, runs: &[String]);
