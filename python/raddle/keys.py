@@ -29,7 +29,7 @@ class Agree(TypedDict, total=False):
     """relative difference of the flow engine's FCT p99 from the FCT p99 of the packet engine."""
 
     link_load: float | str
-    """sum over links of the difference in data bytes between the engines, divided by the packet engine's data bytes."""
+    """sum over links of the absolute difference between the data bytes of both engines, divided by the packet engine's data bytes on all links."""
 
 
 class ClaimDeviates(TypedDict, total=False):
@@ -45,7 +45,7 @@ class ClaimDeviates(TypedDict, total=False):
 ClaimMeasure = TypedDict(
     "ClaimMeasure",
     {
-        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of the runs.
         "at": Any,
@@ -104,7 +104,7 @@ class Claim(TypedDict, total=False):
     """A statement, the number that judges it, and the range of this number in which the claim holds."""
 
     accept: list[float]
-    """The range in which the claim holds: two numbers, the smaller first. (default: at least 1 for an order or a lead, at least 0 for a trend)"""
+    """The range in which the claim holds: two numbers, the smaller first. (default: at least 1 for `order` and `lead`, at least 0 if `take` is `rise` or `fall`)"""
 
     calibrated: bool
     """True if parameters that the paper does not give were chosen so that the claim holds. (default: `false`)"""
@@ -279,7 +279,7 @@ class Figure(TypedDict, total=False):
     """If true, the figure is reproduced only under its own name, and not with its paper. (default: `false`)"""
 
     dpi: int
-    """Pixels per inch of the picture in PNG. (default: 96, 600 of style `paper`, 144 of style `slides`)"""
+    """Pixels per inch of the picture in PNG. (default: 96; 600 in the style `paper`, 144 in the style `slides`)"""
 
     number: str
     """Number of the figure in its paper."""
@@ -291,7 +291,7 @@ class Figure(TypedDict, total=False):
     """Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Results are means over these runs. (default: `1`)"""
 
     size: list[float]
-    """Width and height of each plot, in inches. (default: 7.9 by 5.2, 3.3 by 2.3 of style `paper`, 13.3 by 7.5 of style `slides`)"""
+    """Width and height of each plot, in inches. (default: 7.9 by 5.2; 3.3 by 2.3 in the style `paper`, 13.3 by 7.5 in the style `slides`)"""
 
     style: Literal["screen", "paper", "slides"]
     """The purpose of the pictures, which decides their size, type and colors. (default: `"screen"`)"""
@@ -306,7 +306,7 @@ class Figure(TypedDict, total=False):
 PlotEach = TypedDict(
     "PlotEach",
     {
-        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of another run. The statistic of that run is subtracted.
         "beyond": Any,
@@ -344,13 +344,13 @@ PlotEach = TypedDict(
 Plot = TypedDict(
     "Plot",
     {
-        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of the runs that are plotted.
         "at": Any,
         # Labels of another run. The statistic of that run is subtracted.
         "beyond": Any,
-        # The sweep whose labels are the curves, or the rows of a table. (default: `"scheme"`)
+        # The sweep whose labels name the curves, or the rows of a table. (default: `"scheme"`)
         "by": str,
         # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
         "distance_to": Any,
@@ -364,9 +364,9 @@ Plot = TypedDict(
         "kind": Literal["cdf", "ccdf", "along", "bars", "by_size", "cells", "series"],
         # Lower bound of the values whose share `stat = "share"` gives.
         "least": float,
-        # If true, the x axis is logarithmic. (default: true of kind `by_size`, otherwise false)
+        # If true, the x axis is logarithmic. (default: true if `kind` is `by_size`, otherwise false)
         "log_x": bool,
-        # If true, the y axis is logarithmic. (default: true of kind `ccdf`, otherwise false)
+        # If true, the y axis is logarithmic. (default: true if `kind` is `ccdf`, otherwise false)
         "log_y": bool,
         # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
@@ -1392,7 +1392,7 @@ Scheme = TypedDict(
 Search = TypedDict(
     "Search",
     {
-        # Labels of another run. The value of each flow or link is replaced by its relative difference from the value in that run.
+        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # A value holds if the mean of the measure over seeds is at least this number.
         "at_least": float,
@@ -2008,7 +2008,7 @@ class Compute(TypedDict, total=False):
     headroom: float | str
 
     instances: int
-    """Number of permutations of each share."""
+    """Number of permutations for each share."""
 
     interval: str
     """Time between two successive messages of the controller to a node."""

@@ -29,8 +29,8 @@ keys! {
         FCT_P99: Fraction = Key::new("fct_p99");
         /// Wasserstein-1 distance between the FCTs of both engines, divided by the packet engine's mean FCT.
         FCT_DISTANCE: Fraction = Key::new("fct_distance");
-        /// sum over links of the difference in data bytes between the engines, divided by the packet engine's data
-        /// bytes.
+        /// sum over links of the absolute difference between the data bytes of both engines, divided by the packet
+        /// engine's data bytes on all links.
         LINK_LOAD: Fraction = Key::new("link_load");
     }
 }
@@ -91,8 +91,8 @@ pub struct Agreement {
     complete: bool,
 }
 
-/// Runs an experiment on both engines, with up to `threads` threads if the engine can use them. `progress` is called
-/// with the index of the engine in [`ENGINES`].
+/// Runs an experiment on both engines. An engine that can use several threads uses up to `threads` of them. `progress`
+/// is called with the index of the engine in [`ENGINES`] and the state of that engine's run.
 ///
 /// # Errors
 /// If the experiment is wrong, an engine cannot run it, or a run fails or delivers nothing.
@@ -193,14 +193,14 @@ impl Agreement {
         }
     }
 
-    /// True if every difference is within the file's limit.
+    /// True if every difference is within its limit in the file. A difference without a limit always passes.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.distances.iter().all(Distance::holds)
     }
 
-    /// The difference with this key of `[agree]`. `None` if there is no such key, or if the difference could
-    /// not be measured.
+    /// The difference whose key in `[agree]` is `key`. `None` if there is no such key, or if the difference could not
+    /// be measured.
     #[must_use]
     pub fn distance(&self, key: &str) -> Option<f64> {
         self.distances.iter().find(|distance| distance.key == key)?.value

@@ -55,7 +55,7 @@ const FABRIC: [(&str, &str, Kind); 5] = [
 const IMBALANCE: [(u64, &str); 2] =
     [(1, "imbalance of uplinks, tier 1"), (2, "imbalance of uplinks, tier 2")];
 
-/// Explains the numbers in brackets and the measures.
+/// Explains the numbers in brackets, FCT, slowdown and percentiles, below the table.
 const DEFINITIONS: &str = "
 In brackets: the value divided by the value of the first run.
 FCT: time from the hand-over to the transport until the last byte is delivered in order.
@@ -153,7 +153,8 @@ impl Comparison {
         lines
     }
 
-    /// The runs' summaries, the differences in their set-up, and each value divided by the value of the first run.
+    /// The runs' summaries, the differences in their set-up, and the rows of the table. A measured value is also given
+    /// divided by the value of the first run.
     #[must_use]
     pub fn json(&self) -> Value {
         let runs: Vec<_> = (0..self.names.len())
@@ -169,7 +170,8 @@ impl Comparison {
         json!({ "runs": runs, "differences": self.differences, "measures": lines })
     }
 
-    /// Plots slowdown against flow size and the distribution of FCTs, with one curve for each run, in the look `look`.
+    /// Plots p50 and p99 of slowdown against flow size, and the distribution of FCTs in the classes of the smallest and
+    /// the largest flows. Each run has one curve. `look` sets the style of the charts.
     ///
     /// # Errors
     /// If a run's records cannot be read, if the file's name does not end in `.svg`, `.png` or `.pdf`, or if the file
@@ -223,7 +225,8 @@ fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>)
     })
 }
 
-/// A percentile of slowdown against flow size, in bins of equal count.
+/// The `p`-th percentile of slowdown against flow size in bytes. Each of the [`SIZE_BINS`] bins has about the same
+/// number of flows.
 pub(crate) fn by_size(records: &Records, p: f64) -> Vec<Point> {
     let flows = records.flows.iter().filter_map(|flow| Some((flow.size as f64, flow.slowdown?)));
     let bins = stats::equal_count_bins(flows.collect(), SIZE_BINS);
@@ -286,14 +289,16 @@ fn names(directories: &[&Path]) -> Vec<String> {
     if twice { directories.iter().map(|path| path.display().to_string()).collect() } else { names }
 }
 
-/// The summary's mean imbalance of a tier of switches. Null if the summary has no imbalance for this tier.
+/// The mean imbalance of the uplinks of the switches of a tier, from the run's summary. Null if the summary has none
+/// for this tier.
 fn imbalance(summary: &Value, tier: u64) -> Value {
     let tiers = summary["imbalance"].as_array().map_or(&[][..], Vec::as_slice);
     let of_tier = tiers.iter().find(|entry| entry["tier"] == tier);
     of_tier.map_or(Value::Null, |entry| entry["mean"].clone())
 }
 
-/// `[topology]` of the run's experiment, with defaults.
+/// The section `[topology]` of the run's experiment, as the run directory holds it, with all defaults. `None` if there
+/// is no such section.
 fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
     let path = directory.join(directory::EXPERIMENT);
     let text = std::fs::read_to_string(&path).map_err(|error| not_a_run(&path, error))?;

@@ -1,5 +1,6 @@
-//! Analyses that go beyond a single run: comparisons of engines, comparisons of runs, and two studies of R2C2 (the cost
-//! of rate computations and the selection of routing).
+//! Analyses that go beyond the results of a single run. Runs and engines are compared. Two studies are of R2C2: the
+//! cost of rate computations, and the selection of routing. Another study is of the time that Expeditus takes to select
+//! paths.
 
 pub mod agree;
 pub(crate) mod compare;

@@ -1,5 +1,5 @@
-//! Observes Expeditus's selections at edge switches: when each was requested and recorded, and when the packets came
-//! that the recorded path must precede (SoCC 2016 §§2.3, 3.2).
+//! Observes Expeditus's path selections at edge switches (SoCC 2016 §§2.3, 3.2): the times at which a path was
+//! requested and recorded, and the times of the next packets. The path should be recorded before these packets.
 
 use raddle_core::{
     Credit, Forwarder, Header, HeaderInfo, HoldKey, LinkId, Packet, PortId, Ports, Time, Verdict,
@@ -9,25 +9,26 @@ use raddle_wire::{FiveTuple, Opening};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The selection of one direction of a connection, at the edge switch of the direction's source. The other direction
-/// is the selection of the opposite five-tuple.
+/// The selection of a path for one direction of a connection, at the edge switch of that direction's source. The
+/// opposite direction has a selection of its own, under the opposite five-tuple.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Selection {
-    /// The packet that carried the request.
+    /// The kind of packet that carried the request: a SYN or a SYN-ACK.
     pub(crate) opening: Opening,
     /// When the request left the switch.
     pub(crate) requested: Time,
     /// When the answer reached the switch, which then recorded the path.
     pub(crate) recorded: Option<Time>,
-    /// When the first packet of the opposite direction passed the switch after the request: the SYN-ACK after a SYN, the
-    /// handshake's ACK after a SYN-ACK.
+    /// When the first packet of the opposite direction reached the switch after the request: the SYN-ACK after a SYN,
+    /// the handshake's ACK after a SYN-ACK.
     pub(crate) replied: Option<Time>,
     /// When the direction's second packet reached the switch.
     pub(crate) second: Option<Time>,
 }
 
 impl Selection {
-    /// True if the path was recorded when `event` happened. False if the event never happened.
+    /// True if the path was recorded at the time `event` or earlier. False if it was never recorded, or if `event` is
+    /// `None`.
     pub(crate) fn is_recorded_by(&self, event: Option<Time>) -> bool {
         self.recorded.zip(event).is_some_and(|(recorded, event)| recorded <= event)
     }
@@ -36,10 +37,10 @@ impl Selection {
 /// The selections of a run. The key is the five-tuple of the direction.
 pub(crate) type Selections = BTreeMap<FiveTuple, Selection>;
 
-/// The forwarder of an edge switch, and the selections that edge switches have begun.
+/// The forwarder of an edge switch, and the selections that all observed edge switches have begun.
 struct Watched {
     forwarder: Box<dyn Forwarder>,
-    /// Number of ports that lead to hosts.
+    /// Number of ports that lead to hosts. They are the first ports of the switch.
     host_ports: u16,
     selections: Arc<Mutex<Selections>>,
 }
@@ -72,7 +73,7 @@ impl Watched {
         }
     }
 
-    /// Notes a packet of `flow` from above, before the switch handles it.
+    /// Notes a packet of `flow` that arrived from another switch, before this switch handles it.
     fn received(&self, now: Time, flow: FiveTuple, packet: &Packet) {
         let mut selections = self.selections.lock().unwrap_or_else(PoisonError::into_inner);
         if tag_of(packet).is_some_and(|tag| tag.is_response) {

@@ -64,7 +64,7 @@ keys! {
             .table(&super::number::NUMBER)
             .example("{ of = \"fct\", stat = \"p99\" }");
         /// The range in which the claim holds: two numbers, the smaller first.
-        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 for an order or a lead, at least 0 for a trend").example("[2.0, 5.0]");
+        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 for `order` and `lead`, at least 0 if `take` is `rise` or `fall`").example("[2.0, 5.0]");
         /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a larger
         /// half-width, or without an interval, is not measured.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
@@ -111,7 +111,7 @@ impl Deviation {
 /// The verdicts on the live runs of a claim.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LiveRuns {
-    /// Number of faithful runs.
+    /// Number of live runs that were faithful.
     pub faithful: usize,
     /// The live runs that were not faithful, each with its verdict. A claim about such a run is not measured.
     pub others: Vec<String>,
@@ -425,7 +425,8 @@ mod tests {
     fn the_comparison_of_another_statistic_is_subtracted() {
         let runs = runs([[8.0, 8.0], [9.0, 9.0], [7.0, 7.0], [6.0, 6.0]], "faithful");
         let measured = |beyond: &str| claim(beyond, "").judge("figure", &runs).measured.expect("a number");
-        // Each run has one flow, so that its largest completion time is the mean, and both schemes have as many flows.
+        // Each run has one flow, so that its largest completion time is the mean, and both schemes have equally many
+        // flows.
         for (stat, expected) in [("max", 0.0), ("count", 0.2)] {
             let number = measured(&format!("beyond_stat = \"{stat}\""));
             assert!((number - expected).abs() < 1e-12, "{stat}: {number}");

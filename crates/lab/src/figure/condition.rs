@@ -68,7 +68,7 @@ impl Where {
         }
     }
 
-    /// True if the condition selects the links from the first to the second of these nodes.
+    /// True if the condition selects the links from the first to the second node in `ends`.
     pub(super) fn takes_link(self, ends: (u64, u64)) -> bool {
         let Self::Link(from, to) = self else { return false };
         from.is_none_or(|from| from == ends.0) && to.is_none_or(|to| to == ends.1)

@@ -41,7 +41,7 @@ pub struct Entry {
     pub commit: Option<String>,
     /// Time that the figure took, in seconds.
     pub seconds: f64,
-    /// The figure's claims, in the figure's order.
+    /// The figure's claims, in the order of the figure's file.
     pub claims: Vec<Judged>,
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn title(name: &str) -> Result<Option<String>, Problem> {
     figure.read(&TITLE).map(Some)
 }
 
-/// The file of the embedded figure of that name.
+/// The document of the embedded figure `name`; `None` if there is no such figure.
 fn embedded(name: &str) -> Result<Option<Document>, Problem> {
     let parse = |file: papers::File| {
         Document::parse(&file.path.display().to_string(), file.text.into_owned(), "".into())
@@ -131,7 +131,7 @@ keys! {
     }
 }
 
-/// The files of a figure's plots.
+/// Names of the files that show a figure's plots.
 const PICTURES: [&str; 3] = ["figure.svg", "figure.png", "figure.pdf"];
 
 /// Draws charts into the [`PICTURES`] of `folder`.
@@ -140,7 +140,7 @@ fn draw_pictures(charts: &[Chart], look: Look, folder: &Path) -> Result<(), Erro
 }
 
 /// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. `cells` have run, each in
-/// its directory. Nothing is drawn if the document has no plots. Returns the names of the files.
+/// its directory. Returns the names of the drawn files. Nothing is drawn if the document has no plots.
 ///
 /// # Errors
 /// If a plot is wrong, or a file cannot be read or written.
@@ -249,7 +249,7 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    #[allow(clippy::float_cmp, reason = "the numbers are those of the text")]
+    #[allow(clippy::float_cmp, reason = "the shares are read from text, not computed")]
     fn the_style_of_a_picture_leaves_out_no_flow() {
         let warm_up = |keys: &str| {
             let text = format!("[figure]\n{keys}\n");

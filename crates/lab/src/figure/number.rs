@@ -1,4 +1,4 @@
-//! The number that a claim judges. A measure is compared between labels of one sweep: the contrast. The contrasts at
+//! The number that a claim judges. The contrast compares a measure between labels of one sweep. The contrasts at
 //! several points of the other sweeps are then combined.
 
 use super::measure::{MEASURE, Measure, Stat};
@@ -14,8 +14,8 @@ pub(super) struct Number {
     contrast: Contrast,
     /// If given, the contrast of this statistic is subtracted from the contrast of the measure's own statistic.
     beyond_stat: Option<Stat>,
-    /// Lists of labels. Each number in the contrast is the mean over the runs with these labels. By default, there is a
-    /// single empty list.
+    /// Lists of labels. Each number in the contrast is a mean with one term for each list: the number of the runs with
+    /// the labels of the list. By default, there is a single empty list.
     mean_over: Vec<Labels>,
     /// Labels of the points in other sweeps at which the contrast is computed; one point by default.
     stops: Vec<Labels>,
@@ -101,8 +101,8 @@ fn least(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 keys! {
-    /// The number that a claim judges. A measure is compared between labels of one sweep: the contrast. The contrasts
-    /// at several points of the other sweeps are then combined.
+    /// The number that a claim judges. The contrast compares a measure between labels of one sweep. The contrasts at
+    /// several points of the other sweeps are then combined.
     pub(in crate::figure) NUMBER = "claim.measure" {
         /// The sweep whose labels the contrast compares.
         BY: String = Key::new("by").or("\"scheme\"");
@@ -153,7 +153,8 @@ impl Contrast {
         Ok(contrast)
     }
 
-    /// The cells of the grid whose numbers the contrast at `at` needs.
+    /// The labels of the runs whose numbers the contrast at the point `at` compares. Without a comparison, the labels
+    /// of the point itself.
     fn points(&self, at: &Labels) -> Vec<Labels> {
         let with = |label: &String| at.iter().cloned().chain([(self.sweep.clone(), label.clone())]).collect();
         if self.labels.is_empty() { vec![at.clone()] } else { self.labels.iter().map(with).collect() }
@@ -215,6 +216,7 @@ impl Number {
     }
 
     /// The number computed from `runs`. Every statistic is first averaged over `seeds`, so a ratio is a ratio of means.
+    /// `None` if a statistic was not measured.
     pub(super) fn of(&self, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
         let at = |stop: &Labels| self.at(stop, runs, seeds);
         let numbers = self.stops.iter().map(at).collect::<Option<Vec<_>>>()?;
@@ -243,7 +245,7 @@ impl Number {
         (!self.difference_to.is_empty()).then(|| kept.cloned().collect())
     }
 
-    /// The contrast at one point, less that of the other statistic if there is one.
+    /// The contrast at one point, less the contrast of the statistic `beyond_stat` if there is one.
     fn contrasted(&self, stop: &Labels, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
         let contrast = |measure: &Measure| {
             let mean = |point: &Labels| {
@@ -279,7 +281,7 @@ impl Number {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
     }
 
-    /// The points over which the number at `point` is averaged.
+    /// The points whose numbers are averaged to give the number at `point`. There is one for each list in `mean_over`.
     fn pooled(&self, point: &Labels) -> impl Iterator<Item = Labels> {
         self.mean_over.iter().map(move |labels| point.iter().chain(labels).cloned().collect())
     }
@@ -291,7 +293,7 @@ impl Number {
         contrasted.flat_map(|point| self.pooled(&point).collect::<Vec<_>>())
     }
 
-    /// All labels of the number, each with its sweep.
+    /// All labels that the number names, each with its sweep.
     pub(super) fn labels(&self) -> impl Iterator<Item = (String, String)> {
         let bases = self.measure.bases().cloned();
         self.points().flatten().chain(bases)

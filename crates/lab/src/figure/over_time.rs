@@ -122,8 +122,8 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// For each interval: its start in picoseconds, and the quantity `received` of all `flows` together. A rate is in
-    /// the unit of [`Self::rate`], and any other quantity in the unit of [`amount`].
+    /// For each interval within the window: its start in picoseconds, and the quantity `received` of all `flows`
+    /// together. A rate is in the unit of [`Self::rate`], and any other quantity in the unit of [`amount`].
     pub(super) fn series<'a>(
         &self,
         received: Received,
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     /// Records of two flows in intervals of 1 us. One flow receives 1,250 bytes (10 Gbps) in the first and in the third
-    /// interval. The other flow receives 600 bytes in the second interval. Half of the bytes arrive out of order.
+    /// interval. The other flow receives 600 bytes in the second interval. Half of the bytes are delivered in order.
     fn records() -> Records {
         let interval = |flow, us: u64, bytes| Interval {
             flow,

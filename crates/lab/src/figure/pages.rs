@@ -1,5 +1,5 @@
 //! Checks the book's pages about figures. On the page of keys, every key has a row with its default, and an example
-//! that the reader accepts. The gallery shows every file of its folder.
+//! that [`Figure::read`] accepts. The gallery shows every file of its folder.
 
 use super::Figure;
 use crate::experiment::keys::{Declared, Keys};

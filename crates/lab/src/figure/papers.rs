@@ -19,7 +19,8 @@ pub(super) struct File {
     pub(super) text: Cow<'static, str>,
 }
 
-/// The name that figures in the user's own files have in place of a paper, and the folder for their results.
+/// The name that stands in place of a paper for figures in the user's own files. The folder for the results of these
+/// figures has this name, too.
 const OWN: &str = "own";
 
 impl File {

@@ -35,14 +35,15 @@ struct Curve {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// The distribution functions of a measure over flows or samples, with those of all seeds together.
+    /// The distribution functions of a measure over flows or samples. The flows or samples of all seeds are in one
+    /// sample.
     Cdf,
     /// The complements of the distribution functions, which show the tails.
     Ccdf,
     /// A statistic against the size of flows, in bins, with the flows of all seeds together.
     BySize,
-    /// A statistic along the labels of a sweep, with error bars over seeds. If `relative_to` is set, all curves are
-    /// relative to that curve.
+    /// A statistic along the labels of a sweep, with error bars over seeds. If `relative_to` is set, each value is
+    /// divided by the value of the curve or bar with that label.
     Along { sweep: String, relative_to: Option<String>, mark: Mark, errors: Errors },
     /// A measure over simulated time, averaged over seeds. If `each` is not empty, each label of `by` has one curve for
     /// each of these named sets of flows or links.
@@ -75,7 +76,7 @@ keys! {
         ]);
         /// Title of the plot. If left out, the quantity is the title.
         TITLE: String = Key::new("title").example("\"Median FCT\"");
-        /// The sweep whose labels are the curves, or the rows of a table.
+        /// The sweep whose labels name the curves, or the rows of a table.
         BY: String = Key::new("by").or("\"scheme\"");
         /// Labels of the runs that are plotted.
         AT: Any = Key::new("at").example("{ load = \"0.6\" }");
@@ -86,9 +87,9 @@ keys! {
         /// Label of the y axis. If left out, the label depends on the kind of plot.
         Y_LABEL: String = Key::new("y_label").example("\"FCT (us)\"");
         /// If true, the x axis is logarithmic.
-        LOG_X: bool = Key::new("log_x").computed("true of kind `by_size`, otherwise false").example("true");
+        LOG_X: bool = Key::new("log_x").computed("true if `kind` is `by_size`, otherwise false").example("true");
         /// If true, the y axis is logarithmic.
-        LOG_Y: bool = Key::new("log_y").computed("true of kind `ccdf`, otherwise false").example("true");
+        LOG_Y: bool = Key::new("log_y").computed("true if `kind` is `ccdf`, otherwise false").example("true");
         ..&MEASURE;
     }
 
@@ -103,7 +104,7 @@ keys! {
 key! {
     /// The sweep along the x axis, or of the columns of a table.
     X: String = Key::new("x").required().example("\"load\"");
-    /// Label of a curve. All curves are divided by this curve.
+    /// Label of a curve. The values of all curves are divided by the values of this curve.
     RELATIVE_TO: String = Key::new("relative_to").example("\"ECMP\"");
     /// Meaning of the error bars over seeds.
     ERROR_BARS: Errors = Key::new("errors").or("\"interval\"");
@@ -214,8 +215,8 @@ impl Plot {
         self.crossed(&labels, at, stats)
     }
 
-    /// True if the sweep of the curves is also the sweep of the x axis. Then the names on the axis replace the legend,
-    /// and each name has a single bar.
+    /// True if the sweep of the curves is also the sweep of the x axis. Then the labels of this sweep stand on the
+    /// axis, and not in the legend.
     fn is_along_its_curves(&self) -> bool {
         matches!(&self.kind, Kind::Along { sweep, .. } if *sweep == self.by)
     }
@@ -339,7 +340,7 @@ impl Plot {
             let points = stops.iter().enumerate().filter_map(|stop| point(curve, stop)).collect();
             Series { label: curve.label.clone(), points }
         };
-        // The reference curve divided by itself is always 1. Bar charts leave it out.
+        // Bar charts leave out the curve by which all others are divided, because its values are always 1.
         let is_base = |curve: &Curve| match relative_to {
             Some(label) => curve.label == label,
             None => self.measure.is_base(&self.by, &curve.label),
@@ -359,7 +360,7 @@ impl Plot {
         }
     }
 
-    /// The title of the plot; the label of the measure's axis if the plot has no title.
+    /// The title of the plot. Without a title in the file, it is the quantity that the plot shows.
     fn title(&self) -> String {
         self.title.clone().unwrap_or_else(|| self.label())
     }
@@ -419,7 +420,8 @@ fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
     sums.into_iter().map(|(at, sum)| (at as f64 / 1e9, sum / f64::from(seeds)).into()).collect()
 }
 
-/// Reads named sets of flows or links for the same measure: `[{ label = "Path_1", where = "link = 16->14" }]`.
+/// Reads named sets of flows or links, as in `[{ label = "Path_1", where = "link = 16->14" }]`. Each set gets the
+/// plot's measure, limited to this set.
 fn read_each(tables: Vec<Section<'_>>, measure: &Measure) -> Result<Vec<(String, Measure)>, Problem> {
     let each = |mut section: Section<'_>| {
         let each = (section.read(&EACH_LABEL)?, measure.read_of_those(&mut section)?);
@@ -429,7 +431,7 @@ fn read_each(tables: Vec<Section<'_>>, measure: &Measure) -> Result<Vec<(String,
     tables.into_iter().map(each).collect()
 }
 
-/// The number of a curve at the label `stop` of a sweep.
+/// The value of a curve at the label `stop` of the sweep `sweep`. `None` if no value was measured there.
 fn number(curve: &Curve, sweep: &str, stop: &str, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
     let at: Labels = curve.at.iter().cloned().chain([(sweep.to_owned(), stop.to_owned())]).collect();
     curve.measure.number(runs, &at, seeds)

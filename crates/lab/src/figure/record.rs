@@ -16,7 +16,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Begins to record in the ledger at `path`. There need not be a file.
+    /// Begins to record in the ledger at `path`. If there is no file, the ledger is empty.
     ///
     /// # Errors
     /// If the file cannot be read, or is not a valid ledger.

@@ -7,10 +7,11 @@ use raddle_records::stats;
 /// The position of a run in its figure's grid: pairs of sweep and label.
 pub(crate) type Labels = Vec<(String, String)>;
 
-/// The name of the sweep over seeds. Runs that differ only in its label are replicas of one point of the grid.
+/// The name of the sweep over seeds. Runs that differ only in their label of this sweep are replicas of one point of
+/// the grid.
 pub(crate) const SEED: &str = "seed";
 
-/// The results of one run.
+/// A run: its position in the grid and its results.
 pub(crate) struct Run {
     pub(crate) labels: Labels,
     pub(crate) data: Data,

@@ -19,7 +19,7 @@ impl SizeClass {
         let [mice, middle, elephants] = Self::PARTS;
         [Self { name: "all", least: 0, most: u64::MAX }, mice, middle, elephants]
     };
-    /// Short, medium and long flows (mice and elephants).
+    /// Short flows (mice), flows of medium size, and long flows (elephants).
     pub(crate) const PARTS: [Self; 3] = [
         Self { name: "under 100 KB", least: 0, most: 99_999 },
         Self { name: "100 KB to 1 MB", least: 100_000, most: 1_000_000 },

@@ -187,7 +187,7 @@ pub fn listed() -> Result<Vec<Listed>, Error> {
     Ok(listed)
 }
 
-/// Number of statements with each verdict, for one or several papers.
+/// Number of statements with each verdict, in the order of [`Verdict::ALL`], for one or several papers.
 fn counts<'a>(
     inventories: impl IntoIterator<Item = &'a Inventory>,
     ledger: &Ledger,
@@ -202,7 +202,7 @@ fn counts<'a>(
     counts
 }
 
-/// A sentence with the number of statements and the number that hold.
+/// Two sentences with the number of statements, and the number with each verdict at full and at quick scale.
 ///
 /// # Errors
 /// If an inventory or the ledger is malformed.

@@ -26,14 +26,16 @@ impl Axis {
         let (Some(&begin), Some(&last)) = (froms.iter().min(), froms.iter().max()) else { return Ok(None) };
         let lengths = froms.iter().zip(&tos).map(|(from, to)| to.checked_sub(*from));
         let Some(lengths) = lengths.collect::<Option<Vec<_>>>() else {
-            return Err(Error::Run("an interval of its records over time ends before it begins".to_owned()));
+            return Err(Error::Run(
+                "an interval in the records over time of a run ends before it begins".to_owned(),
+            ));
         };
         let length = lengths.into_iter().max().unwrap_or(0).max(1);
         let count = usize::try_from((last - begin) / length + 1).unwrap_or(usize::MAX);
         // The page has a row for each interval, so a damaged table could demand any amount of memory.
         if count > MOST {
             return Err(Error::Run(format!(
-                "its records over time have {count} intervals, more than {MOST}"
+                "the records over time of a run have {count} intervals, more than {MOST}"
             )));
         }
         Ok(Some(Self { froms, tos, begin, length, count }))

@@ -1,7 +1,7 @@
 //! The fabric as the report draws it: nodes in tiers, in a grid or as a graph, and an edge for each duplex link.
 //!
 //! In a large fabric the hosts of a switch are one node, and their links are one edge with the load of the busiest of
-//! them. The page then draws a few thousand nodes at most.
+//! these links. The page then draws a few thousand nodes at most.
 
 use crate::observe::uplinks::tiers;
 use raddle_core::{LinkId, NodeId};
@@ -9,14 +9,14 @@ use raddle_topology::{Shape, Topology};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The largest number of hosts that are drawn one by one.
+/// Hosts are drawn one by one if the fabric has at most this many hosts, or is a grid.
 const MOST_HOSTS: usize = 1_024;
 
 /// The drawn nodes and edges of a topology.
 pub(super) struct Fabric {
     /// The drawn nodes, in the order of the topology's nodes.
     nodes: Vec<Drawn>,
-    /// The ends of each edge, and the directed links that it stands for.
+    /// The ends of each edge, and the directed links for which the edge stands.
     edges: Vec<Edge>,
     layout: &'static str,
     /// Names of the tiers, from the hosts up.
@@ -81,12 +81,12 @@ impl Fabric {
         fabric
     }
 
-    /// For each edge, the greatest of its links' values.
+    /// For each edge, the greatest value that `of` gives for the links for which the edge stands.
     pub(super) fn busiest(&self, of: impl Fn(LinkId) -> f64) -> impl Iterator<Item = f64> {
         self.edges.iter().map(move |edge| edge.links.iter().map(|&link| of(link)).fold(0.0, f64::max))
     }
 
-    /// The number of the edge that stands for each link.
+    /// The index in `edges` of the edge that stands for each link.
     pub(super) fn edge_of_links(&self) -> BTreeMap<LinkId, usize> {
         let links = self.edges.iter().enumerate();
         links.flat_map(|(number, edge)| edge.links.iter().map(move |&link| (link, number))).collect()
@@ -107,7 +107,7 @@ impl Fabric {
     }
 }
 
-/// The names of the tiers, by the distance from hosts.
+/// The names of the tiers, from the hosts up.
 fn tier_names(topology: &Topology, tiers: &[u32]) -> Vec<&'static str> {
     let most = tiers.iter().filter(|&&tier| tier != u32::MAX).max();
     match (topology.shape(), most) {

@@ -58,7 +58,7 @@ impl Groups {
         Ok(Self(groups))
     }
 
-    /// The first run of each group.
+    /// The directory of the first run of each group.
     pub(super) fn firsts(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().filter_map(|group| Some(group.runs.first()?.directory.as_path()))
     }

@@ -23,7 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The page, with a mark for each part.
+/// The template of the page. The style, the scripts and the data each replace a mark in it.
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The scripts, in the order in which they run.
@@ -36,13 +36,14 @@ const SCRIPTS: [&str; 6] = [
     include_str!("page/page.js"),
 ];
 
-/// The file of a figure's claims.
+/// Name of the file with a figure's claims.
 const CLAIMS: &str = "claims.json";
 
-/// Largest number of runs in detail, if the user chooses none.
+/// Largest number of runs that the report shows in detail, if the user chooses no runs.
 const MOST_DETAILED: usize = 8;
 
-/// Largest size of the data of all runs in detail, in bytes, if the user chooses none. The first run is always shown.
+/// Largest size of the data of all runs shown in detail, in bytes, if the user chooses no runs. The first run is always
+/// shown.
 const MOST_BYTES: usize = 24 << 20;
 
 /// The report on finished runs.
@@ -57,8 +58,8 @@ impl Report {
     /// name schemes and topologies of `registry`.
     ///
     /// Runs that differ only in their seed are a group, and the report has the means of each group. The report shows
-    /// the `detailed` runs in detail. If there are none, it shows the first run of each group, up to 8 runs and some 24
-    /// MB.
+    /// the runs `detailed` in detail. If `detailed` is empty, it shows the first run of each group, up to 8 runs and
+    /// some 24 MB.
     ///
     /// # Errors
     /// If a directory holds neither a run nor a figure, if a file in it cannot be read, or if a detailed run is not in
@@ -138,7 +139,7 @@ struct Found {
 }
 
 impl Found {
-    /// The found run in this directory, however its path is written.
+    /// The found run whose directory is `directory`. The two paths may be written differently.
     fn run(&self, directory: &Path) -> Result<&Path, Error> {
         let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let wanted = whole(directory);
@@ -153,7 +154,7 @@ impl Found {
     }
 
     /// Adds the run or the figure in a directory, and those in its folders. A sweep can have been written into the
-    /// folder of a run.
+    /// folder of a run. Hidden folders are left out.
     fn search(&mut self, directory: &Path) -> Result<(), Error> {
         if directory.join(SUMMARY).exists() {
             self.runs.push(directory.to_owned());

@@ -11,8 +11,8 @@ use std::path::Path;
 /// The largest number of ranks that the page draws. Of more ranks it draws the slowest and the fastest.
 const MOST_RANKS: usize = 64;
 
-/// The times in `file` that each rank computed, sent and received. `ends` are the ends of all ranks in us; `None` for a
-/// rank that did not finish. Returns `None` if the run did not record such times.
+/// The times for which each rank computed, sent and received, from the table in `file`. `ends` are the end times of all
+/// ranks in us; `None` for a rank that did not finish. Returns `None` if the run did not record these times.
 pub(super) fn json(file: &Path, ends: &[Option<f64>]) -> Result<Option<Value>, Error> {
     if !file.exists() {
         return Ok(None);

@@ -11,13 +11,14 @@ use std::path::Path;
 /// Largest number of senders that the page draws.
 const SENDERS: usize = 8;
 
-/// The bytes of a sender or of a flow: their sum, and the throughput in each interval in Gbit/s.
+/// A sender or a flow: the sum of its bytes, and its throughput in each interval, in Gbit/s.
 struct Curve {
     bytes: u64,
     gbps: Vec<f64>,
 }
 
-/// The throughput in `file`. `None` if the run did not record throughput.
+/// The throughput of the senders with the most bytes and of the recorded flows, from the table in `file`. `None` if the
+/// run did not record throughput.
 pub(super) fn json(file: &Path) -> Result<Option<Value>, Error> {
     if !file.exists() {
         return Ok(None);

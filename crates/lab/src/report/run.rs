@@ -74,7 +74,7 @@ fn scheme(document: &Document) -> String {
     ["transport", "routing", "flow_control"].into_iter().filter_map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// The name of the experiment's engine, if its file gives one.
+/// The name of the experiment's engine; empty if its file gives none.
 fn engine(document: &Document) -> String {
     let table = experiment::table_in(&document.root, &["engine"]);
     match table.and_then(|table| table.get("kind")).map(|item| &item.value) {
@@ -83,8 +83,8 @@ fn engine(document: &Document) -> String {
     }
 }
 
-/// The span of a run, in us: from the start of the first flow to the last delivery. A run with unfinished flows lasts
-/// until its last event. Timers may go on after the last delivery, without traffic.
+/// The span of a run, in us: from the start of the first flow to the last delivery. Later events do not count, because
+/// timers may go on without traffic. A run with unfinished flows lasts until its last event.
 fn span(summary: &Value, flows: &[FlowRow]) -> (f64, f64) {
     let begin = flows.iter().map(|flow| flow.start_us).fold(f64::INFINITY, f64::min);
     let is_finished = flows.iter().all(|flow| flow.fct_us.is_some());
@@ -93,7 +93,7 @@ fn span(summary: &Value, flows: &[FlowRow]) -> (f64, f64) {
     (begin.min(end), end)
 }
 
-/// For each link, the share of its capacity that its traffic took over `seconds`.
+/// The share of each link's capacity that the link's traffic took over `seconds`, by the index of the link.
 fn loads(topology: &Topology, rows: &[LinkRow], seconds: f64) -> Vec<f64> {
     let mut loads = vec![0.0; topology.link_slots()];
     for row in rows {
@@ -110,7 +110,8 @@ pub(super) fn link(topology: &Topology, number: u64) -> Option<(LinkId, &raddle_
     Some((id, topology.link(id)?))
 }
 
-/// The links with the greatest load, followed by the other links with the longest queues.
+/// Up to [`HOT_LINKS`] links. The first half are the links with the greatest load. The others are the remaining links
+/// with the longest queues.
 fn hot_links<'a>(topology: &Topology, rows: &'a [LinkRow], loads: &[f64]) -> Vec<&'a LinkRow> {
     let mut by_load: Vec<&LinkRow> = rows.iter().collect();
     by_load.sort_by(|a, b| load(topology, b, loads).total_cmp(&load(topology, a, loads)));

@@ -13,7 +13,7 @@ use std::path::Path;
 /// A link in an interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
-    /// The share of the link's capacity that its traffic took.
+    /// The share of the link's capacity that the link's traffic took.
     load: f64,
     queue_bytes: f64,
 }
@@ -47,8 +47,8 @@ impl Series {
     }
 }
 
-/// The series in `file` as JSON, with those of the `hot` links one by one. Without queues if the run never had a queue,
-/// as in the flow engine. `None` if the run did not record series.
+/// The series in `file` as JSON: of all links together, and of each link whose number is in `hot`. Queues are left out
+/// if the run never had a queue, as in the flow engine. `None` if the run did not record series.
 pub(super) fn json(
     file: &Path,
     topology: &Topology,

@@ -5,8 +5,8 @@ use crate::SizeClass;
 use crate::sweep::replicas;
 use raddle_records::{Row as _, TotalsRecord};
 
-/// The columns and their meanings. `n` in a name stands for a number. Columns of a size class, and those that are also
-/// columns of the totals of a run, are not repeated.
+/// The columns and their meanings. `n` in a name stands for a number. Columns of a size class and columns of
+/// [`TotalsRecord`] are not in this list. [`meaning`] finds their meanings.
 const COLUMNS: &[(&str, &str)] = &[
     ("complete", "true if the run reached its end and was not stopped"),
     ("deadlines_flows", "flows that have a deadline"),
@@ -126,7 +126,8 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;
 
-    /// A sweep whose two cells have all numbers of runs that are not live: deadlines, imbalance, pauses and a program.
+    /// A sweep of two cells. Together they have every number that a run which is not live can have: deadlines,
+    /// imbalance, pauses and a program.
     const ALL: &str = r#"
 [topology]
 kind = "folded_clos"
@@ -187,7 +188,7 @@ values = [
         for column in &columns {
             assert!(meaning(column).is_some(), "define the column `{column}` in {}", file!());
         }
-        // No definition is left over.
+        // Each definition belongs to a column.
         for name in names() {
             let is_used = |column: &String| *column == name || column.replace("tier_1", "tier_n") == name;
             assert!(columns.iter().any(is_used), "no sweep has the column `{name}`");

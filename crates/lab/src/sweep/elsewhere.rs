@@ -1,7 +1,8 @@
 //! Runs that other processes do, usually on the machines of a cluster.
 //!
-//! A run becomes a task: a text with the resolved experiment. [`do_task`] does it in any process of the same program,
-//! and the files of the run's directory come back. They are put in place like the results of a run in this process.
+//! A run becomes a task: a text with the resolved experiment. [`do_task`] does the task in any process of the same
+//! program, and the files of the run's directory come back. The files are put in place like the results of a run in
+//! this process.
 
 use crate::experiment::{Cell, Document, EngineKind};
 use crate::run::Control;
@@ -21,7 +22,7 @@ pub type Files = Vec<(String, Vec<u8>)>;
 /// Runs tasks in other processes.
 pub trait Elsewhere: Sync {
     /// Runs the tasks, in any order. Calls `done` with the index of each task that has ended, and the files of its run.
-    /// Begins no further task, and returns early, once `is_over` is true.
+    /// Begins no further task, and returns early, once `is_over` returns true.
     ///
     /// # Errors
     /// If a task fails, or the other processes cannot be reached. The remaining tasks are run first where that is
@@ -146,7 +147,7 @@ pub(crate) mod tests {
     pub(crate) struct OtherDirectories {
         /// The number of tasks that were given to this value, whether they were done or not.
         pub(crate) tasks: Mutex<usize>,
-        /// A file whose content is lost on the way.
+        /// Name of a file whose content is lost on the way.
         loses: Option<&'static str>,
     }
 
@@ -236,7 +237,7 @@ values = ["100 ns", "2 us"]
                 assert!(there == here, "{run}/{file}");
             }
         }
-        // Another sweep of this process finds them.
+        // A second sweep finds the results of the first.
         let (runs, _) = swept(&there, Some(&elsewhere), false).expect("runs");
         assert!(runs.iter().flatten().all(|run| run.was_there));
         assert_eq!(*elsewhere.tasks.lock().expect("no panic"), 2);

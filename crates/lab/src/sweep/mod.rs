@@ -52,8 +52,8 @@ pub struct CellRun {
 /// machine (specifications/live.md §3).
 const LIVE_TRIES: usize = 5;
 
-/// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label. Every
-/// character that is no letter, digit or dot becomes a dash.
+/// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label. Characters other
+/// than letters, digits and dots become dashes, and neighboring dashes become one.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let dashed: String =
@@ -65,7 +65,7 @@ pub fn slug(name: &str) -> String {
 /// How to run a sweep.
 pub struct Control<'a> {
     /// Maximum number of threads. Up to the same number of cells run at a time. If there are fewer cells, the threads
-    /// are divided equally among them. If a cell is a live run, the cells run one after the other.
+    /// are divided equally among them. If a cell is a live run, the cells run one after the other, each on one thread.
     pub threads: usize,
     /// When set, the runs stop early.
     pub stop: &'a AtomicBool,
@@ -244,9 +244,9 @@ pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
     Ok(all)
 }
 
-/// The output directory of each cell, whose directory and origin are given; `None` if the cell's results already exist.
-/// If only tables or captures of the earlier results have changed, the cell runs again and the old directory is
-/// renamed. A live run that was not faithful runs again, too.
+/// For each cell, which is given by its directory and origin: where its results are to be written, or `None` if they
+/// already exist. If only tables or captures of the earlier results have changed, the cell runs again and the old
+/// directory is renamed. A live run that was not faithful runs again, too.
 ///
 /// # Errors
 /// If a folder's contents may not be replaced.

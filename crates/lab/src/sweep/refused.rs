@@ -74,7 +74,7 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
 
-    /// CONGA needs a leaf-spine, so one cell of four cannot run, with each of two seeds.
+    /// CONGA needs a leaf-spine, so one of the four cells cannot run. With two seeds, two of eight cells cannot run.
     const GRID: &str = r#"
 [workload]
 flows = 20
@@ -99,7 +99,7 @@ x = "fabric"
 of = "fct"
 "#;
 
-    /// The ends of the cells, the numbers of the cells that ended, and the results if all cells ended.
+    /// The ends of the cells, the indices of the cells that ended, and the results if all cells ended.
     type Swept = (Vec<Option<CellEnd>>, Vec<usize>, Option<Results>);
 
     /// Sweeps a text with two seeds.

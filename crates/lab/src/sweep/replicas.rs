@@ -20,15 +20,15 @@ pub(crate) const SHOWN: [(&str, &str, f64); 8] = [
     ("drops", "drops", 1.0),
 ];
 
-/// The numbers of a summary under flat names.
+/// The values of a summary, under the flat names that [`flatten`] gives them.
 pub(crate) fn measures(summary: &Value) -> Map<String, Value> {
     let mut flat = Map::new();
     flatten(&mut flat, "", summary);
     flat
 }
 
-/// The mean of a number over the runs that have it. With several runs, also half the width of the 95% confidence
-/// interval.
+/// The mean of a number over the runs that have it; `None` if no run has it. With several runs, also half the width of
+/// the 95% confidence interval.
 pub(crate) fn mean<'a>(
     runs: impl Iterator<Item = &'a Map<String, Value>>,
     name: &str,
@@ -77,7 +77,7 @@ fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
     }
 }
 
-/// The ending of the names of a size class.
+/// The ending of the names of a size class's numbers.
 pub(crate) fn ending(class: &str) -> String {
     format!("_{}", class.replace(' ', "_").to_lowercase())
 }

@@ -20,7 +20,7 @@ const SEED: &str = figure::SEED;
 /// no underscore.
 pub(crate) const FOLDER: &str = "sweep_results";
 
-/// Explains the numbers of groups.
+/// Explains the numbers in the table of groups.
 const DEFINITIONS: &str = "
 n: number of runs, which differ in their seed. Numbers are means over runs. The number after ± is half the
 width of the 95% confidence interval. A number has no ± if all runs agree, or there is one run.
@@ -63,8 +63,8 @@ impl Results {
         Out { path: &out.path.join(FOLDER), ..out }.check(&origin()?)
     }
 
-    /// Reads the summaries of the cells that ran, and writes the table and the plots of `document` into a folder beside
-    /// them. An earlier table there is replaced. `ends` has an entry for each cell.
+    /// Reads the summaries of the cells that ran, and writes the table and the plots of `document` into the folder
+    /// `sweep_results` in `out`. An earlier table there is replaced. `ends` has an entry for each cell.
     ///
     /// # Errors
     /// If a cell has no summary, a plot is wrong, or a file cannot be written.
@@ -113,7 +113,7 @@ impl Results {
         &self.refused
     }
 
-    /// The table, with directories relative to `folder`.
+    /// The table with a row for each cell that ran, and with directories relative to `folder`.
     fn wide(&self, folder: &Path) -> WideTable {
         let mut wide = WideTable::default();
         for row in &self.rows {
@@ -151,7 +151,7 @@ impl Results {
         groups
     }
 
-    /// The groups with the directories of their cells, and the failures, as JSON.
+    /// The groups with the directories of their cells, the failures, and the cells that cannot run, as JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         let group = |group: &Group<'_>| {

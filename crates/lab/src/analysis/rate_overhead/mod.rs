@@ -46,7 +46,7 @@ impl Algorithm {
     }
 }
 
-/// Numbers of computations to time at each interval.
+/// The number of computations to time.
 #[derive(Debug, Clone, Copy)]
 pub struct Samples {
     /// Number of ticks at which the efficient and the incremental algorithm compute.
@@ -82,9 +82,9 @@ impl Replay {
     /// algorithm, in the order of [`Algorithm::ALL`]. A list has the sorted times, in percent of the interval `rho`.
     ///
     /// The replay ends when the last flow starts, or when half of the flows have ended, whichever is later. The first
-    /// tenth of this time is skipped. If one node has too few ticks, several nodes are replayed in turn, each with a
-    /// different phase of its ticks. The first tick of each node is not counted. A trace shorter than three intervals
-    /// gives fewer samples than requested.
+    /// tenth of the time from the first flow's start to this end is skipped. If the ticks of one node are too few,
+    /// several nodes are replayed in turn, each with a different phase of its ticks. The first tick of each node is not
+    /// counted. If the replayed time is shorter than three intervals, there may be fewer samples than requested.
     ///
     /// # Panics
     /// If the rates of two algorithms differ by a share of more than 1e-9, or `rho` is zero.
@@ -130,7 +130,7 @@ struct Ticks<'a> {
     rho: Duration,
     /// Number of flows of the trace that had started by the previous tick.
     seen: usize,
-    /// The flows that the latest tick counted, as indices into the trace.
+    /// The flows that are active at the latest tick and were active at the tick before, as indices into the trace.
     counted: Vec<u32>,
 }
 
@@ -139,7 +139,8 @@ impl<'a> Ticks<'a> {
         Self { trace, now, rho, seen: 0, counted: Vec::new() }
     }
 
-    /// The flows that the next tick counts, as indices into the trace.
+    /// Moves on to the next tick. Returns the flows that are active at that tick and at the tick before, as indices
+    /// into the trace.
     fn next_flows(&mut self) -> &[u32] {
         let new = self.trace[self.seen..].iter().take_while(|flow| flow.start <= self.now).count();
         self.now += self.rho;

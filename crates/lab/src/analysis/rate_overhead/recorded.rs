@@ -1,4 +1,5 @@
-//! The time of rate computations in R2C2's own nodes, which receive the packets recorded in a packet simulation.
+//! The time that R2C2's nodes ([`R2c2Node`]) take for rate computations, when they receive packets that were recorded
+//! in a packet simulation.
 
 use crate::run::packet_engine::simulation;
 use crate::run::prepare::Prepared;
@@ -15,7 +16,8 @@ use rustix::time::{ClockId, clock_gettime};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-/// The flow events that nodes of an R2C2 rack received in a packet simulation.
+/// The inputs of some nodes of an R2C2 rack in a packet simulation: the flows that start at a node, and the control
+/// packets that the node receives.
 #[derive(Debug)]
 pub struct Recorded {
     topology: Arc<Topology>,
@@ -29,15 +31,15 @@ pub struct Recorded {
 /// The core that computes during a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Core {
-    /// This machine's core, on the real clock.
+    /// This machine's core. The node is replayed in real time.
     This,
     /// A core that is slower than this machine's core by this factor. The number of replays is equal to the factor.
     /// Time jumps from event to event, and the times of the same computation are added over all replays.
     Slow(u32),
 }
 
-/// Largest number of replays of a node on the real clock. A replay is repeated if the p99 of its lateness exceeds the
-/// interval: the node missed computations, because another process used the core.
+/// Largest number of replays of a node in real time. A replay is repeated if the p99 of the node's lateness exceeds the
+/// interval between computations. Then the node missed computations, because another process used the core.
 const TRIES: u32 = 5;
 
 /// Results of a replay, in percent of the interval between computations, sorted.
@@ -51,9 +53,9 @@ pub struct Measured {
 }
 
 impl Recorded {
-    /// Simulates an experiment up to the start of its last flow. Records the control packets that `nodes` hosts
-    /// receive; these hosts are evenly spread over the fabric. Calls `go_on` repeatedly, and returns `None` once
-    /// `go_on` returns `false`.
+    /// Simulates an experiment up to the start of its last flow. Records the inputs of `nodes` hosts, which are evenly
+    /// spread over the fabric: the flows that start there, and the control packets. Calls `go_on` repeatedly, and
+    /// returns `None` once `go_on` returns `false`.
     ///
     /// # Panics
     /// If the experiment's transport is not R2C2.

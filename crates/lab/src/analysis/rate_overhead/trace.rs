@@ -32,8 +32,8 @@ impl Live {
 }
 
 impl Replay {
-    /// The lifetimes of `flows`, which are in order of start. Each flow is a fluid at its max-min rate. Weights,
-    /// classes and application rates are ignored.
+    /// The lifetimes of `flows`, which are in order of start. Each flow is a fluid at its max-min rate. The flows' own
+    /// weights, priorities and application rates are ignored.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn lifetimes(&self, flows: &[Flow]) -> Vec<Lifetime> {

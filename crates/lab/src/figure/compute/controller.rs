@@ -79,7 +79,7 @@ mod tests {
         let every_interval = numbers("rates are sent", "every interval");
         let expected = every_event.iter().map(|ratio| (ratio * 8_176.0 - 96.0) / 1e3 + 96.0);
         let expected: Vec<f64> = expected.map(|bytes| bytes / 8_176.0).collect();
-        assert_about(&every_interval, expected.try_into().expect("six"), 1e-9);
+        assert_about(&every_interval, expected.try_into().expect("six numbers"), 1e-9);
     }
 
     #[test]

@@ -14,8 +14,8 @@ use raddle_live::timed::{Times, time};
 use raddle_packet_sim::Threads;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-/// Maximum number of runs with a routing. The results come from the first faithful run, or from the last run if no run
-/// is faithful.
+/// Largest number of live runs with each routing. The results come from the first faithful run, or from the last run if
+/// no run is faithful.
 const TRIES: u32 = 5;
 
 /// Measures every routing at one switch.

@@ -187,7 +187,7 @@ key! {
         .such("times greater than 0", |intervals: &Vec<Duration>| !intervals.contains(&Duration::ZERO));
     /// Rate of the link whose load is estimated.
     pub(super) ESTIMATE_RATE: Rate = Key::new("rate").required().above_zero().example("\"10 Gbps\"");
-    /// Share that the estimator loses in each interval.
+    /// Share of its value that the estimator loses in each interval.
     pub(super) ESTIMATE_ALPHA: f64 = Key::new("alpha").or("0.1").such("from 0.001 to 1", |alpha: &f64| (0.001..=1.0).contains(alpha));
     /// Size of the packets that the link carries.
     pub(super) FRAME: Bytes = Key::new("frame").or("\"1518 B\"").above_zero();
@@ -212,7 +212,7 @@ key! {
     );
     /// Share of each link's rate that the allocation leaves free.
     pub(super) SELECTION_HEADROOM: Fraction = Key::new("headroom").or("0.0").example("\"5%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
-    /// Number of permutations of each share.
+    /// Number of permutations for each share.
     pub(super) INSTANCES: u64 = Key::new("instances").required().above_zero().example("10");
     /// Number of generations of the genetic search.
     pub(super) GENERATIONS: u32 = Key::new("generations").or("60");

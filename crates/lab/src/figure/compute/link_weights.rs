@@ -22,7 +22,7 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
         section.ensure(
             is_node(src) && is_node(dst) && src != dst,
             &DST,
-            "the topology does not have these two nodes",
+            "`src` and `dst` must be two different nodes of the topology",
             hint,
         )?;
         let routing = Routing::new(topology);
@@ -73,8 +73,8 @@ fabrics = [{ label = "ring", topology = { kind = "torus", dims = [4], link_rate 
         );
         let refused = |dst: &str| numbers(&text.replace("dst = 1", dst)).expect_err("a problem").to_string();
         assert!(
-            refused("dst = 4").contains("does not have these two nodes")
-                && refused("dst = 0").contains("does not have these two nodes")
+            refused("dst = 4").contains("must be two different nodes")
+                && refused("dst = 0").contains("must be two different nodes")
         );
     }
 }

@@ -1,6 +1,7 @@
-//! `[compute] kind = "load-estimate"`: how fast the load estimate of CONGA and Expeditus follows a link whose load steps
-//! from idle to line rate and back. Quantities of each interval at which the estimator decays, in us: `rise`, from the
-//! first packet until the load is at its greatest value, and `fall`, from the last packet until it is 0.
+//! `[compute] kind = "load-estimate"`: how fast the load estimate of CONGA and Expeditus follows a link whose load
+//! steps from idle to line rate and back. For each interval between two decays of the estimator, there are two times in
+//! us. `rise` lasts from the first packet until the load is at its greatest value, and `fall` from the last packet
+//! until the load is 0.
 
 use super::keys::{ESTIMATE_ALPHA, ESTIMATE_RATE, FRAME, INTERVALS};
 use super::run;
@@ -8,7 +9,7 @@ use crate::experiment::{Problem, Section};
 use crate::figure::runs::{Data, Run};
 use raddle_core::{Bytes, Dre, DreRegister, Duration, Rate, Time};
 
-/// Number of bits of a load in both papers.
+/// Number of bits of a load, both in CONGA and in Expeditus.
 const BITS: u32 = 3;
 
 /// Computes both times for every interval.
@@ -26,7 +27,7 @@ pub(super) fn follow(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(intervals.iter().flat_map(numbers).collect())
 }
 
-/// The times of the rise and of the fall.
+/// The times that the rise and the fall of the load estimate take.
 fn steps(dre: &Dre, rate: Rate, frame: u64, interval: Duration) -> [Duration; 2] {
     let frame = u32::try_from(frame).unwrap_or(u32::MAX);
     let gap = rate.time_for(Bytes(frame.into()));

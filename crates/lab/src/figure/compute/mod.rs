@@ -39,8 +39,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The inputs of a computation, besides its section.
 struct Context<'a> {
-    /// The TOML document that contains the computation. It contains the registry of schemes, and the folder of the
-    /// files that the computation names.
+    /// The TOML document that contains the computation. It also has the registry of schemes, and the folder in which
+    /// files that the computation names are looked up.
     document: &'a Document,
     /// Number of threads that may share the work.
     threads: usize,
@@ -193,7 +193,8 @@ fn protocol(section: &mut Section<'_>, key: &Key<Name>) -> Result<Protocol, Prob
     section.choose(key, &names)
 }
 
-/// The throughput of every scheme under every traffic pattern on a torus, as a fraction of the bisection.
+/// The throughput of every scheme under every traffic pattern on a torus, as a fraction of the ideal throughput of
+/// uniform traffic, which the bisection limits.
 fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;
@@ -262,7 +263,7 @@ fn split(flow: &mut Section<'_>, links: &[(String, f64)]) -> Result<Vec<(u32, f3
                 return Err(Problem::at(&entry.item.at, cause));
             }
         };
-        row.push((u32::try_from(link).expect("few links"), share as f32));
+        row.push((u32::try_from(link).expect("fewer than 2^32 links"), share as f32));
     }
     Ok(row)
 }

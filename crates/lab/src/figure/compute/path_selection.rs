@@ -1,21 +1,23 @@
-//! `[compute] kind = "path-selection"`: how Expeditus selects paths in the figure's own experiment, in the packet engine.
-//! Each of `cases` runs the experiment with other values of some keys, once with each seed.
+//! `[compute] kind = "path-selection"`: how Expeditus selects paths in the figure's own experiment, in the packet
+//! engine. Each of `cases` runs the experiment with other values of some keys, once with each seed.
 //!
 //! Quantities of each case:
 //! - `loads of an edge switch`, `loads of an aggregation switch`: load values that a switch keeps;
 //! - `messages`: requests and answers for each selection of an edge switch;
-//! - `switches, first stage`, `switches, second stage`: switches that write or read loads in a stage, for each selection.
-//!   The second stage exists only between pods;
-//! - `switches on the paths`: edge and aggregation switches on all paths between hosts of the first and last pod;
+//! - `switches, first stage`, `switches, second stage`: switches that write or read loads in a stage, for each
+//!   selection. The second stage exists only between pods;
+//! - `switches on the paths`: edge and aggregation switches on all shortest paths from the first host to the last host;
 //! - `time, mean`, `time, longest`: from the request to the recorded path, in us;
-//! - `round trips, mean`, `round trips, most`: this time over that from the request to the first packet that comes back;
-//! - `forward before the SYN-ACK`, `reverse before the ACK`: share of connections whose path is recorded when this packet
-//!   passes the edge switch. `forward before the second packet` and `reverse before the second packet` likewise. The
-//!   forward direction is that of the SYN;
+//! - `round trips, mean`, `round trips, most`: the time from the request to the recorded path, divided by the time from
+//!   the request to the first packet of the opposite direction;
+//! - `forward before the SYN-ACK`, `reverse before the ACK`: share of connections whose path in this direction is
+//!   recorded when this packet reaches the edge switch. The forward direction is that of the SYN;
+//! - `forward before the second packet`, `reverse before the second packet`: share of connections whose path in this
+//!   direction is recorded when the direction's second packet reaches the edge switch;
 //! - `reverse before data leaves`: share of connections whose reverse path is recorded when the second packet of the
 //!   forward direction reaches its first edge switch;
-//! - `even choices`: share of the choices of an uplink that are among equal effective loads;
-//! - `most entries`: most entries of a path selection table.
+//! - `even choices`: share of the choices of an uplink that are between uplinks of equal effective load;
+//! - `most entries`: largest number of entries in the path selection table of a switch.
 
 use super::keys::{CASE_SET, KIND, RUN_CASES, RUN_LABEL, RUN_SEEDS};
 use super::{Context, needed, run};
@@ -53,8 +55,7 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     Ok(runs)
 }
 
-/// Runs an experiment, and returns the quantities that it has. A quantity is left out if nothing happened that it
-/// counts.
+/// Runs an experiment, and returns its quantities. A quantity is left out if nothing that it counts happened.
 fn quantities(
     section: &Section<'_>,
     context: &Context<'_>,
@@ -110,7 +111,7 @@ fn quantities(
     Ok(numbers)
 }
 
-/// Edge and aggregation switches on shortest paths from the first host to the last host.
+/// Number of edge and aggregation switches on shortest paths from the first host to the last host.
 fn switches_on_the_paths(clos: &Clos) -> f64 {
     let (from, to) = (NodeId(0), NodeId(clos.hosts() - 1));
     let switches = clos.nodes_of(1).chain(clos.nodes_of(2)).map(NodeId);
@@ -242,8 +243,8 @@ kind = "path-selection"
             assert_eq!(of(early), 1.0, "{early}");
         }
         assert_eq!(of("reverse before data leaves"), 0.0, "the answer is still on its way");
-        // Both messages cross four links between switches, and a packet and its reply two links of hosts as well
-        // (specifications/expeditus.md §5.5).
+        // The request and the answer each cross four links between switches. A packet and its reply also cross the link
+        // of the receiving host, once each (specifications/expeditus.md §5.5).
         assert!((of("time, mean") - 8.0 * 2.0672).abs() < 0.02, "{}", of("time, mean"));
         assert!((of("round trips, most") - 0.8).abs() < 0.01, "{}", of("round trips, most"));
     }

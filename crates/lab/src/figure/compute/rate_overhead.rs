@@ -1,4 +1,4 @@
-//! `[compute] kind = "rate-overhead"`: processor time of rate computations, as a percentage of the interval between
+//! `[compute] kind = "rate-overhead"`: wall-clock time of rate computations, as a percentage of the interval between
 //! them.
 
 use super::keys::{

@@ -1,5 +1,5 @@
-//! `[compute] kind = "routes"`: lengths and costs of the routes that protocols take, on each topology that supports the
-//! protocol.
+//! `[compute] kind = "routes"`: lengths of the routes that protocols take, and the memory of the protocols' link
+//! weights, on each topology that supports the protocol.
 //!
 //! Quantities: `longest`, the hops of the longest route; `mean`, the mean hops of a packet over ordered pairs of hosts;
 //! `weights`, the memory in bytes of the link weights of one host's flows to all others (R2C2 §4.2), as the rate
@@ -93,7 +93,7 @@ fabrics = [
         let means = of("mean");
         assert!((means[0] - 32.0 / 15.0).abs() < 1e-6 && (means[3] - 4.0 / 3.0).abs() < 1e-6, "{means:?}");
         assert!(means[1] > means[2] && means[2] > means[0], "VLB is longest, RPS shortest: {means:?}");
-        // Under VLB, each of a node's 15 flows uses all 64 links. Each flow and link has a weight of 4 bytes.
+        // Under VLB, each of a node's 15 flows uses all 64 links. The weight of a flow on a link takes 4 bytes.
         assert_eq!(of("weights").get(1), Some(&(15.0 * 64.0 * 4.0)));
     }
 }

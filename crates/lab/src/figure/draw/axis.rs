@@ -48,8 +48,9 @@ impl Axis {
         Self { range: -0.5..names.len() as f64 - 0.5, ticks, log: false, names: Some(names.to_vec()) }
     }
 
-    /// An axis for `values`, which are logarithms if `log` is set. A linear axis includes zero if `from_zero` is set,
-    /// zero is near, or all values are equal. Otherwise it covers only the range of the values, with a margin.
+    /// An axis for `values`, which are logarithms if `log` is set. A linear axis includes zero in three cases:
+    /// `from_zero` is set, all values are equal, or the least value is at most a quarter of the values' range.
+    /// Otherwise the axis covers only the range of the values, with a margin.
     pub(super) fn new(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Self {
         let values = values.filter(|value| value.is_finite());
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));

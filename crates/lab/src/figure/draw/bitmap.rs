@@ -1,5 +1,5 @@
-//! A bitmap with smooth edges. `plotters` places each glyph at a whole pixel, and its lines have steps and a thickness
-//! that depends on their direction.
+//! A bitmap with smooth edges. The bitmaps of `plotters` itself have glyphs at whole pixels, and lines with steps and
+//! with a thickness that depends on their direction.
 
 use super::{letters, stroke};
 use ab_glyph::{GlyphId, Outline, OutlineCurve, OutlinedGlyph, Point, PxScaleFactor, Rect, point};
@@ -145,8 +145,8 @@ mod tests {
         }
         let gaps: Vec<f64> = middles.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps.len(), 5, "{middles:?}");
-        // At whole pixels, some letters would be a pixel farther apart than others. The middle of a stem that is
-        // thinner than a pixel can only be seen to a fraction of a pixel.
+        // At whole pixels, some letters would be a pixel farther apart than others. The tolerance is there because the
+        // middle of a stem thinner than a pixel cannot be seen exactly.
         assert!(gaps.iter().all(|gap| (gap - gaps[0]).abs() < 0.25), "{gaps:?}");
     }
 

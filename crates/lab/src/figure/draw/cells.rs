@@ -8,10 +8,10 @@ use crate::Error;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// Shade of gray, from 0 to 255, below which white letters are easier to read than black ones.
+/// Shade of gray, from 0 for black to 255 for white, below which white letters are easier to read than black ones.
 const DARK: f64 = 115.0;
 
-/// Significant digits of the largest number of a column.
+/// The largest number of a column has at most this many significant digits.
 const DIGITS: usize = 4;
 
 #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]

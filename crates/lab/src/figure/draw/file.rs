@@ -100,13 +100,14 @@ fn ensure_pixels((width, height): (u32, u32), dpi: u32) -> Result<(), Error> {
     let what = format!(
         "a PNG picture must have at most {most} million pixels (got {width} x {height}, which is {got} million)"
     );
-    // Both lengths of a picture grow with its pixels per inch.
+    // The number of pixels grows with the square of the pixels per inch.
     let most_dpi = f64::from(dpi) * (MOST_PIXELS as f64 / pixels as f64).sqrt();
     let hint = format!("give a `dpi` of at most {:.0}, or a smaller `size`", most_dpi.floor());
     Err(Error::Usage { what, hint })
 }
 
-/// The picture in SVG with its width and height in pixels of CSS. Its coordinates stay as they are.
+/// The SVG picture `svg` with its width and height changed to pixels of CSS. The coordinates in the picture stay as
+/// they are.
 fn with_lengths(svg: &str, (width, height): (u32, u32), dpi: u32) -> String {
     let css = |length: u32| (f64::from(length) * CSS_DPI / f64::from(dpi) * 100.0).round() / 100.0;
     let pixels = format!("width=\"{width}\" height=\"{height}\"");

@@ -1,5 +1,5 @@
 //! The legend of a plot. The legend of curves is in a corner of the plot where it hides no curve. If no corner is free,
-//! it is above the plot, in as few rows as possible. The legend of bars is always above the plot.
+//! the legend is above the plot, in as few rows as possible. The legend of bars is always above the plot.
 
 use super::axis::Axis;
 use super::letters::{fitting, font, widest};
@@ -19,9 +19,10 @@ pub(super) struct Legend {
     rows: usize,
     /// Size of the text, in pixels.
     letters: i32,
-    /// Distance between the left edges of two columns, and between the top edges of two entries, in pixels.
+    /// Distance between the left edges of neighboring columns, and between the top edges of neighboring rows, in
+    /// pixels.
     step: (i32, i32),
-    /// Width of the sample of a curve or bar in an entry, and the space between columns, in pixels.
+    /// Width of the sample of a curve or bar in an entry, in pixels. `gap` is the space between columns, in pixels.
     sample: i32,
     gap: i32,
     /// Margin inside and outside the legend, in pixels.
@@ -69,7 +70,7 @@ impl Legend {
         (width, self.rows as i32 * self.step.1 + 2 * self.edge)
     }
 
-    /// Height of the legend above the plot, in pixels.
+    /// Height of the legend above the plot, in pixels; 0 if the legend is in a corner of the plot.
     pub(super) fn headroom(self) -> i32 {
         if self.corner.is_some() { 0 } else { self.size().1 + self.edge }
     }
@@ -105,7 +106,7 @@ impl Legend {
             let (row, column) = ((i / self.columns) as i32, (i % self.columns) as i32);
             let y = at.1 + edge + row * self.step.1 + self.step.1 / 2;
             let x = at.0 + edge + column * self.step.0;
-            // A seventh of the sample separates it from the label.
+            // The last seventh of the sample's width stays empty, so that the label does not touch the sample.
             let (middle, end, colour) = (x + sample * 3 / 7, x + sample * 6 / 7, sizes.colour(i));
             match mark {
                 Mark::Curves => {
@@ -128,7 +129,7 @@ impl Legend {
         Ok(())
     }
 
-    /// A corner of the plot where the legend hides no part of a curve.
+    /// A corner of the plot where the legend hides no part of a curve. `None` if it would hide a part in every corner.
     fn free_corner(self, (x, y): (&Axis, &Axis), drawn: &[Vec<Point>], plot: (i32, i32)) -> Option<Corner> {
         const CORNERS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
         let (width, height) = self.size();
@@ -147,7 +148,8 @@ impl Legend {
     }
 }
 
-/// Points along a curve and its error bars, so close together that no legend fits between them.
+/// Points along a curve and along its error bars. No two neighboring points are so far apart that a legend fits between
+/// them.
 fn inked(points: &[Point]) -> impl Iterator<Item = (f64, f64)> {
     const STEPS: u32 = 20;
     let between = |a: (f64, f64), b: (f64, f64)| {
@@ -163,9 +165,10 @@ fn inked(points: &[Point]) -> impl Iterator<Item = (f64, f64)> {
     points.iter().map(|at| (at.x, at.y)).chain(lines).chain(errors)
 }
 
-/// The marker of the i-th curve: a square, a triangle, a diamond, and so on. `at` is its center, in pixels.
+/// The marker of the i-th curve. Four shapes take turns: a square, a triangle, a diamond, and a triangle upside down.
+/// `at` is the center of the marker, in pixels.
 pub(super) fn marker(i: usize, at: (i32, i32), sizes: &Sizes) -> Polygon<(i32, i32)> {
-    // Corners in halves of the thickness of curves.
+    // Corners of the shapes, relative to their center, in halves of the thickness of curves.
     let shapes: [&[(i32, i32)]; 4] = [
         &[(-4, 4), (4, 4), (4, -4), (-4, -4)],
         &[(0, -6), (6, 5), (-6, 5)],
@@ -203,7 +206,7 @@ mod tests {
         Legend::of(&series(count), mark, (&axis(), &axis()), drawn, (PLOT, &sizes()))
     }
 
-    /// The corner of a legend of 150 by 90 pixels.
+    /// The corner that is free for a legend of 150 by 90 pixels, in a plot with a curve through `points`.
     fn corner(points: Vec<Point>) -> Option<Corner> {
         let legend = Legend { corner: None, columns: 1, step: (156, 26), ..legend(3, Mark::Curves, &[]) };
         assert_eq!(legend.size(), (150, 90));
@@ -215,7 +218,8 @@ mod tests {
         let at = |x, y, error| Point { x, y, error };
         let line = vec![at(0.0, 0.0, None), at(0.5, 0.5, None), at(1.0, 0.9, None)];
         assert_eq!(corner(line), Some(Corner { right: true, upper: false }));
-        // The curve passes through every corner of the plot, but no point of the curve is in a corner.
+        // The lines between the curve's points cross every corner where the legend could be, but none of the points is
+        // there.
         let around = [(0.0, 0.5), (0.3, 1.0), (0.7, 1.0), (1.0, 0.5), (0.7, 0.0), (0.3, 0.0), (0.0, 0.5)];
         assert_eq!(corner(around.map(Point::from).to_vec()), None);
         let bars = [0.1, 0.9].map(|x| at(x, 0.5, Some((0.0, 1.0)))).to_vec();

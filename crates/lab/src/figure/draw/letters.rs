@@ -33,7 +33,7 @@ pub(super) fn centred(size: i32, colour: RGBColor) -> TextStyle<'static> {
 }
 
 /// A line of text. `plotters` rounds the position of each glyph to a whole pixel, which spaces small type unevenly, so
-/// lines have a layout of their own. There is no kerning: `ab_glyph` reads none of this font.
+/// lines have a layout of their own. Glyphs are not kerned, because `ab_glyph` reads no kerning from this font.
 struct Line {
     /// Each glyph, and the distance of its origin from the start of the line, in pixels.
     glyphs: Vec<(GlyphId, f32)>,
@@ -55,9 +55,9 @@ impl Line {
     }
 }
 
-/// The outlines of a text's glyphs, in pixels of the picture. The style's anchor of the text is at `at`.
+/// The outlines of a text's glyphs, in pixels of the picture. The anchor that `style` gives the text is at `at`.
 pub(super) fn outlines<S: BackendTextStyle>(text: &str, style: &S, at: BackendCoord) -> Vec<Outline> {
-    #[allow(clippy::cast_possible_truncation, reason = "a size in pixels")]
+    #[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a size in pixels")]
     let size = style.size() as f32;
     let line = Line::of(text, size);
     let begin = match style.anchor().h_pos {
@@ -93,7 +93,7 @@ pub(super) fn outlines<S: BackendTextStyle>(text: &str, style: &S, at: BackendCo
     line.glyphs.into_iter().filter_map(placed).collect()
 }
 
-/// A distance from the anchor of a text, after the text was turned around its anchor.
+/// The distance of a point from a text's anchor, to the right and down, after the text was turned around this anchor.
 fn turned(transform: &FontTransform, (across, down): (f32, f32)) -> (f32, f32) {
     match transform {
         FontTransform::None => (across, down),

@@ -49,13 +49,14 @@ pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
     let count = points.len();
     let step = count.div_ceil(MOST).max(1);
     let last = count.saturating_sub(1);
-    // All points of the tail, which are the last 300, are kept, because percentiles are read there.
+    // All points of the tail, which are the last 300, are kept, because high percentiles are read there.
     let kept = |i: usize| i.is_multiple_of(step) || last - i < MOST / 2;
     points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point.into()).collect()
 }
 
-/// The share of a sorted sample that is at least as large as each value. The share of the largest value is not 0, so it
-/// has a place on a logarithmic axis. It is thinned as [`cdf`] is.
+/// For each value of a sorted sample, the share of the sample that is at least as large. The share of the largest value
+/// is not 0, so a logarithmic axis can show it. The values are thinned as in [`cdf`], and a share includes the omitted
+/// values just below its value.
 pub(crate) fn ccdf(sample: &[f64]) -> Vec<Point> {
     let mut above = 1.0;
     let at_least = |Point { x, y, .. }: Point| (x, std::mem::replace(&mut above, 1.0 - y)).into();
@@ -105,7 +106,8 @@ pub(crate) struct Cells {
     pub(crate) title: String,
     /// A line below the title.
     pub(crate) note: Option<String>,
-    /// The names of the sweeps of the rows and of the columns.
+    /// The words in the corner: the names of the sweeps of the rows and of the columns, or only the latter for a single
+    /// row.
     pub(crate) corner: String,
     pub(crate) rows: Vec<String>,
     pub(crate) columns: Vec<String>,
@@ -113,13 +115,13 @@ pub(crate) struct Cells {
     pub(crate) numbers: Vec<Vec<Option<f64>>>,
 }
 
-/// Color of words that explain others.
+/// Color of words that explain others: the note below a title, and the corner of a table.
 const GREY: RGBColor = RGBColor(90, 90, 90);
 
 /// Draws charts in rows. The ending of the file's name gives the format.
 ///
 /// # Errors
-/// If the ending is of no format, or the file cannot be written.
+/// If the ending is of no format, if a PNG picture has too many pixels, or if the file cannot be drawn or written.
 #[allow(clippy::cast_possible_truncation, reason = "a figure has few columns")]
 pub(crate) fn draw(charts: &[Chart], look: Look, file: &Path) -> Result<(), Error> {
     letters::register();

@@ -14,9 +14,9 @@ pub(super) fn number(value: f64, digits: usize) -> String {
     format!("{}{letter}", rounded(value / factor, digits))
 }
 
-/// The numbers of a column of a table. The largest number has at most `digits` significant digits, and all have its
-/// letter and its decimals: `114.2` beside `135.0`. If the smallest number would keep fewer than two digits, each
-/// number has a letter and decimals of its own: `0.031` beside `114.2`.
+/// The numbers of a column of a table. The largest number has at most `digits` significant digits. All numbers have the
+/// letter of the largest number, and the same number of decimals: `114.2` beside `135.0`. If the smallest number would
+/// keep fewer than two digits, each number has a letter and decimals of its own: `0.031` beside `114.2`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "there are from 0 to 19 decimals")]
 pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String>> {
     let each = |show: &dyn Fn(f64) -> String| values.iter().map(|value| value.map(show)).collect();
@@ -32,7 +32,7 @@ pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String
         return each(&|value| number(value, digits));
     }
     let shown = |value: f64, decimals: usize| format!("{:.decimals$}", value / factor);
-    // Zeros at the end of all numbers are left out.
+    // Decimals at the end that are 0 in all numbers are left out.
     let needed = |&value: &f64| {
         let text = shown(value, decimals as usize);
         text.split_once('.').map_or(0, |(_, fraction)| fraction.trim_end_matches('0').len())
@@ -41,7 +41,8 @@ pub(super) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String
     each(&|value| format!("{}{letter}", shown(value, decimals)))
 }
 
-/// The factor and the letter of a number.
+/// The largest factor in [`UNITS`] that is at most the absolute value of `value`, and the letter of this factor. For
+/// values below 1,000, the factor is 1, without a letter.
 fn unit(value: f64) -> (f64, &'static str) {
     UNITS.into_iter().find(|(factor, _)| value.abs() >= *factor).unwrap_or((1.0, ""))
 }

@@ -55,7 +55,7 @@ impl Page {
 
     /// Sets the color of lines and areas. Returns false for an invisible color.
     fn ink(&mut self, colour: BackendColor) -> bool {
-        #[allow(clippy::cast_possible_truncation, reason = "a share")]
+        #[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a share")]
         let mixed = |part: u8| ((f64::from(part) * colour.alpha / 255.0) + 1.0 - colour.alpha) as f32;
         let (r, g, b) = colour.rgb;
         let (r, g, b) = (mixed(r), mixed(g), mixed(b));

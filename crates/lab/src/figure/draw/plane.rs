@@ -18,17 +18,17 @@ pub(super) struct Laid<'a> {
     drawn: Vec<Vec<Point>>,
     x: Axis,
     y: Axis,
-    /// Height of the names below the x axis and width of the names beside the y axis, both with the axis' words, in
-    /// pixels.
+    /// Height of the space below the plot and width of the space to the left of the plot, in pixels. The names of the
+    /// ticks and the words of the axes stand there.
     beside: (i32, i32),
     /// Width and height of the plot between its axes, in pixels.
     plot: (i32, i32),
     names: Names,
-    /// The legend; `None` if the names on the x axis replace it.
+    /// The legend; `None` if no curve or bar has a label.
     legend: Option<Legend>,
 }
 
-/// The type of the names below the x axis.
+/// Size and arrangement of the names below the x axis.
 #[derive(Clone, Copy)]
 struct Names {
     /// Size of the type, in pixels.
@@ -38,8 +38,9 @@ struct Names {
 }
 
 impl Names {
-    /// The type in which names of neighboring positions do not touch on an axis of this width. `ticks` is empty for an
-    /// axis of numbers.
+    /// The arrangement of names on an axis that is `width` pixels wide. The names are on one line if they do not touch
+    /// at the smallest readable size, otherwise on two lines. Their size is the largest at which they do not touch, or
+    /// else the smallest readable size. `ticks` is empty for an axis of numbers.
     #[allow(clippy::cast_possible_truncation, reason = "an axis has few names")]
     fn of(ticks: &[String], width: i32, sizes: &Sizes) -> Self {
         let words = || ticks.iter().map(String::as_str);
@@ -56,8 +57,9 @@ fn bar_width(plane: &Plane) -> f64 {
     0.8 / plane.series.len().max(1) as f64
 }
 
-/// Distance between the error bars of two curves at the same place, which would hide each other otherwise, and the
-/// greatest distance of all curves together. Both are shares of the axis.
+/// Curves with error bars are moved apart, because error bars at the same place would hide each other. `ASIDE` is the
+/// distance between two curves. `ASIDE_TOGETHER` limits the distance of all curves together. Both are shares of the x
+/// axis.
 const ASIDE: f64 = 0.007;
 const ASIDE_TOGETHER: f64 = 0.02;
 
@@ -78,8 +80,8 @@ impl<'a> Laid<'a> {
         let points = |series: &Series| series.points.iter().map(point).filter(is_shown).collect();
         let mut drawn: Vec<Vec<Point>> = series.iter().map(points).collect();
         let all = || drawn.iter().flatten();
-        // On a logarithmic axis, an error bar that reaches 0 ends at the axis. On other axes, an interval of the mean
-        // can reach below zero although no value is negative, and is cut off at zero.
+        // On a logarithmic axis, an error bar that reaches 0 ends at the x axis. On a linear axis, a 95% interval can
+        // reach below zero although no value is negative. Then it is cut off at zero.
         let is_positive = !log_y && all().all(|at| at.y >= 0.0);
         let is_shown = |end: &f64| !log_y || *end > place(0.0, true);
         let cut = |end: f64| if is_positive { end.max(0.0) } else { end };
@@ -117,7 +119,7 @@ impl<'a> Laid<'a> {
         Self { plane, sizes, drawn, x, y, beside, plot, names, legend }
     }
 
-    /// Height of the legend above the plot, in pixels.
+    /// Height of the legend above the plot, in pixels; 0 if there is no legend above the plot.
     pub(super) fn headroom(&self) -> i32 {
         self.legend.map_or(0, Legend::headroom)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The pixels that a line covers, each with the share of the pixel that is covered, from 0 to 1. The line goes through
-/// the middles of the pixels `points` and has this thickness in pixels. Its corners are round. Its ends are straight,
+/// the middles of the pixels `points` and is `thickness` pixels thick. Its corners are round. Its ends are straight,
 /// and include the first and the last pixel. `size` is the width and height of the bitmap.
 pub(super) fn covered(
     points: &[BackendCoord],
@@ -55,7 +55,7 @@ impl Segment {
         self.within((self.from.1.min(self.to.1), self.from.1.max(self.to.1)), height)
     }
 
-    /// The columns of pixels that the segment may cover in a row, among the `width` columns of the bitmap.
+    /// The columns of pixels that the segment may cover in row `y`, among the `width` columns of the bitmap.
     fn columns(&self, y: i32, width: u32) -> Range<i32> {
         let (least, most) = (self.from.0.min(self.to.0), self.from.0.max(self.to.0));
         let (across, down) = self.along;
@@ -68,7 +68,8 @@ impl Segment {
         self.within(((middle - aside).clamp(least, most), (middle + aside).clamp(least, most)), width)
     }
 
-    /// The pixels from `least` to `most` and those that the thickness adds, below `count`.
+    /// The pixels from `least` to `most`, and those that the thickness adds on both sides. Only pixels from 0 to below
+    /// `count` are in the range.
     #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn within(&self, (least, most): (f64, f64), count: u32) -> Range<i32> {
         let reach = self.half + 1.0;

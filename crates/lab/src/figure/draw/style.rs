@@ -51,10 +51,10 @@ keys! {
         /// The purpose of the pictures, which decides their size, type and colors.
         STYLE: Style = Key::new("style").or("\"screen\"").example("\"paper\"");
         /// Pixels per inch of the picture in PNG.
-        DPI: u32 = Key::new("dpi").computed("96, 600 of style `paper`, 144 of style `slides`").within(30.0, 2400.0).example("300");
+        DPI: u32 = Key::new("dpi").computed("96; 600 in the style `paper`, 144 in the style `slides`").within(30.0, 2400.0).example("300");
         /// Width and height of each plot, in inches.
         SIZE: Vec<f64> = Key::new("size")
-            .computed("7.9 by 5.2, 3.3 by 2.3 of style `paper`, 13.3 by 7.5 of style `slides`")
+            .computed("7.9 by 5.2; 3.3 by 2.3 in the style `paper`, 13.3 by 7.5 in the style `slides`")
             .such("two lengths from 1 to 50", |size: &Vec<f64>| {
                 size.len() == 2 && size.iter().all(|length| (1.0..=50.0).contains(length))
             })
@@ -251,7 +251,7 @@ impl Sizes {
         self.palette[i % self.palette.len()]
     }
 
-    /// The length of a dash and of a gap of the i-th curve; `None` if the curve is solid.
+    /// The length of a dash and of the gap after it on the i-th curve, in pixels; `None` if the curve is solid.
     pub(super) fn dash(&self, i: usize) -> Option<(u32, u32)> {
         let dash = DASHES[i % DASHES.len()].filter(|_| self.is_dashed);
         dash.map(|(dash, gap)| (dash * self.line, gap * self.line))

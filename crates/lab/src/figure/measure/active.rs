@@ -20,7 +20,7 @@ pub(super) fn peak<'a>(flows: impl IntoIterator<Item = &'a FlowRow>) -> f64 {
     f64::from(active.max().unwrap_or(0))
 }
 
-/// The maximum number of simultaneously active flows of each source, by node.
+/// For each node that sends flows: the node, and the maximum number of its flows that are active at the same time.
 pub(super) fn peak_by_source<'a>(flows: impl IntoIterator<Item = &'a FlowRow>) -> Vec<(u64, f64)> {
     let mut sent: BTreeMap<u64, Vec<&FlowRow>> = BTreeMap::new();
     for flow in flows {

@@ -23,9 +23,10 @@ const ENOUGH_FOR_P999: usize = 1_000;
 /// The way in which a value of a flow or link is compared with its value in another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
-    /// The absolute difference between the two values, divided by the value in the other run.
+    /// The absolute difference between the two values, divided by the absolute value in the other run; 0 for equal
+    /// values.
     Deviation,
-    /// The value divided by the value in the other run.
+    /// The value divided by the value in the other run; 1 for equal values, even if both are 0.
     Ratio,
 }
 
@@ -115,8 +116,8 @@ keys! {
         TO: Duration = Key::new("to").computed("the end of the run").example("\"12 ms\"");
         /// Rates are given as shares of this rate.
         SHARE_OF: Rate = Key::new("share_of").above_zero();
-        /// Labels of another run. The value of each flow or link is replaced by its relative difference from the value
-        /// in that run.
+        /// Labels of another run. The value of each flow or link is replaced by its absolute difference from the value
+        /// in that run, divided by the value in that run.
         AGAINST: Any = Key::new("against").example("{ tau = \"1 us\" }");
         /// Labels of another run. The value of each flow or link is divided by the value in that run.
         RATIO_TO: Any = Key::new("ratio_to").example("{ tau = \"1 us\" }");
@@ -331,21 +332,23 @@ impl Measure {
         values.into_iter().filter_map(pair).collect()
     }
 
-    /// The flows that the condition selects.
+    /// The flows that the measure's condition selects; all flows if there is no condition.
     fn flows<'a>(&self, records: &'a Records) -> impl Iterator<Item = &'a FlowRow> {
         let wanted = self.wanted;
         records.flows.iter().filter(move |flow| wanted.is_none_or(|wanted| wanted.takes_flow(flow)))
     }
 
-    /// The number and the value of each link that the condition selects. Links without a value are left out.
+    /// The number and the value of each link that the measure's condition selects; of all links if there is no
+    /// condition. Links without a value are left out.
     fn links(&self, records: &Records, value: fn(&LinkRow) -> Option<f64>) -> Vec<(u64, f64)> {
         let is_wanted = |link: &LinkRow| self.wanted.is_none_or(|wanted| wanted.takes_link(link.ends));
         let links = (0..).zip(&records.links).filter(|(_, link)| is_wanted(link));
         links.filter_map(|(id, link)| Some((id, value(link)?))).collect()
     }
 
-    /// The measure over simulated time: pairs of a time in picoseconds and a value. Queue lengths have a pair for each
-    /// port, other measures have a pair for all flows or ports together. Empty if the measure does not vary over time.
+    /// The measure over simulated time: pairs of a time in picoseconds and a value. For each time, queue lengths have a
+    /// pair for each port. Other measures have one pair for all flows or ports together. Empty if the measure does not
+    /// vary over time.
     pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
         let Data::Records(records) = &run.data else { return Vec::new() };
         match self.of {
@@ -359,8 +362,8 @@ impl Measure {
         }
     }
 
-    /// The number and the measured value of each flow or link of a run. Values that belong to neither are numbered from
-    /// 0, or by the source of the flows.
+    /// The number and the measured value of each flow or link of a run. The active flows of a source have the number of
+    /// the source. Other values that belong to no flow or link are numbered from 0.
     fn values(&self, run: &Run) -> Vec<(u64, f64)> {
         let records = match &run.data {
             Data::Number(number) => return vec![(0, *number)],
@@ -428,7 +431,8 @@ impl Measure {
         Some((number - beyond) / unit / of_others)
     }
 
-    /// A caution about the statistic at these points, if any.
+    /// A caution if the statistic is the p99.9 and the smallest sample of a run at these points has fewer than
+    /// [`ENOUGH_FOR_P999`] values.
     pub(super) fn remark(&self, runs: &[Run], points: &[Labels]) -> Option<String> {
         if self.stat != Stat::Percentile(99.9) {
             return None;

@@ -39,10 +39,11 @@ pub(in crate::figure) enum Of {
     ThroughputOfInterval,
     /// Length of a port's queue in bytes, one value for each sample.
     QueueLength,
-    /// Number of ports at which data waits, one value for each time of a sample.
+    /// Number of ports at which data waits, one value for each time at which queues are sampled.
     PortsInUse,
     /// Time at which the slowest rank of a program ended, in milliseconds. Programs that did not end have no value.
     Makespan,
+    /// The number that a computation or a search gave, or each of the times that a computation measured.
     Value,
 }
 
@@ -75,7 +76,7 @@ impl Of {
         ("value", Self::Value),
     ];
 
-    /// The name of the quantity, and its unit.
+    /// Words for the quantity, and its unit. The unit is empty if the quantity has none.
     pub(super) fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Fct => ("flow completion time", "us"),
@@ -139,7 +140,7 @@ impl Of {
         matches!(self, Self::Received(_) | Self::ThroughputOfInterval | Self::QueueLength | Self::PortsInUse)
     }
 
-    /// The greatest value of one flow, if that is known.
+    /// The greatest value that one flow can have, if that is known.
     pub(super) fn most(self) -> Option<f64> {
         (self == Self::Met).then_some(1.0)
     }

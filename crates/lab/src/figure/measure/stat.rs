@@ -12,7 +12,7 @@ pub(in crate::figure) enum Stat {
     Total,
     /// Size of the sample.
     Count,
-    /// The coefficient of variation: the standard deviation over the mean.
+    /// The coefficient of variation: the standard deviation divided by the mean.
     Variation,
     /// A percentile by nearest rank: 99.9 for the p99.9.
     Percentile(f64),

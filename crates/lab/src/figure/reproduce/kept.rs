@@ -1,4 +1,4 @@
-//! The finished runs of figures. Figures whose runs have the same experiment and the same inputs share them.
+//! The finished runs of figures. Figures share a run if its experiment and inputs are the same in all of them.
 
 use crate::Error;
 use crate::run::directory::{Manifest, Origin, Out};
@@ -15,7 +15,7 @@ pub(super) struct Kept(BTreeMap<String, PathBuf>);
 
 impl Kept {
     /// The finished runs of earlier reproductions into the folder `out`, for complete and for interrupted figures. Live
-    /// runs are left out, because every reproduction measures anew.
+    /// runs are left out, because every reproduction measures them anew.
     ///
     /// # Errors
     /// If a folder or a summary cannot be read.
@@ -56,7 +56,7 @@ impl Kept {
         Ok(Manifest::finished(run).map(|(_, seconds)| seconds))
     }
 
-    /// The directory of the run of that origin; `None` if there is no such run, or if its files have changed.
+    /// The directory of the run whose origin is `origin`; `None` if there is no such run, or if its files have changed.
     ///
     /// # Errors
     /// If a file cannot be read.

@@ -64,7 +64,7 @@ pub struct Options {
     pub threads: usize,
     /// True if the results are compared with the [ledger](super::Ledger).
     pub check: bool,
-    /// The look of pictures, in place of the look that a figure's file gives.
+    /// The look of pictures. Its settings replace the settings that a figure's file gives.
     pub look: Look,
 }
 
@@ -83,7 +83,8 @@ impl Options {
 
 /// An observer of a reproduction.
 pub trait Watch: Sync {
-    /// Other processes begin the runs of one or several figures. `runs` are the names of the runs, with their figures.
+    /// Other processes begin the runs of one or several figures. `runs` are the names of the runs. The name of its
+    /// figure stands before the name of each run.
     fn begin_elsewhere(&self, runs: &[String]);
     /// The runs of a figure begin. `runs` are their names, without the runs that were copied from finished runs.
     fn begin(&self, figure: &str, runs: &[String]);
@@ -166,8 +167,8 @@ pub struct Reproduced {
     pub digest: u128,
     /// True if another reproduction gives the same results: no part of the figure runs live or measures time.
     pub repeats: bool,
-    /// Time that the reproduction took on this machine, in seconds. It includes the time that shared runs took when
-    /// they ran.
+    /// Time that the reproduction took on this machine, in seconds. A run that was copied from a finished run counts
+    /// with the time that it took when it ran.
     pub seconds: f64,
 }
 
@@ -239,7 +240,8 @@ pub fn reproduce(
     Ok(session.done)
 }
 
-/// The figures to reproduce, and the selected figures that are left out because the user did not name them.
+/// The figures to reproduce, and the selected figures that are left out because the user did not name them. Figures
+/// that take longer than `within_s` are in neither list.
 fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     let (mut files, mut left_out) = (Vec::new(), Vec::new());
     let ledger = Ledger::builtin()?;
@@ -258,8 +260,8 @@ fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     Ok((files, left_out))
 }
 
-/// The inputs of a figure: the scale, and the figure's file without plots, their look, and claims. These are
-/// always computed anew from the records of runs.
+/// The inputs of a figure: the scale, and the figure's file without plots, the look of pictures, and claims. Plots and
+/// claims are always made anew from the records of runs.
 fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     document(file, options)?;
     let mut table: toml::Table =
@@ -315,8 +317,8 @@ struct Current<'a> {
 
 impl Session<'_> {
     /// Has other processes do the missing runs of all figures, each run once. Searches, computations and runs that must
-    /// stay in this process are left out. The runs go into the folders of unfinished
-    /// figures, where the figures find them.
+    /// stay in this process are left out. The runs go into the folders of unfinished figures, where [`Self::simulate`]
+    /// finds them.
     fn spread(&mut self, files: &[File], elsewhere: &dyn Elsewhere) -> Result<(), Error> {
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
         let (mut runs, mut names, mut locks) = (Vec::new(), Vec::new(), Vec::new());
@@ -448,8 +450,8 @@ impl Session<'_> {
         Ok(cells.into_iter().zip(found).map(run).collect())
     }
 
-    /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds the seconds of shared
-    /// runs to `shared_seconds`.
+    /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds the seconds that copied
+    /// runs took when they ran to `shared_seconds`.
     fn simulate(&mut self, current: &Current<'_>, shared_seconds: &mut f64) -> Result<Vec<Run>, Error> {
         let cells = replicated(current.document.cells()?, current.figure.seeds)?;
         let folder = current.unfinished;

@@ -1,12 +1,12 @@
 //! A search finds the greatest value of one key of an experiment at which a measure of its flows is still large enough.
 //! An example is the largest number of flows of which 99% meet their deadline (specifications/pdq.md §10).
 //!
-//! The search assumes that the measure falls along the key: if it holds at a value, it holds at all smaller values. The
-//! measure is averaged over seeds. The seeds are the same at every value, so that neighboring values have the same
-//! random draws. If the assumption fails, the value found still holds and the next value does not, but a greater value
-//! may hold as well. With few seeds the assumption can fail although the mean over many seeds falls: the bad luck of
-//! one seed at a value persists for many greater values. More seeds help. A scan of all values would not help, because
-//! it would find the value with the luckiest draws.
+//! A value holds if the measure is large enough there. The search assumes that the measure falls along the key: if a
+//! value holds, all smaller values hold. The measure is averaged over seeds. The seeds are the same at every value, so
+//! that neighboring values have the same random draws. If the assumption fails, the value found still holds and the
+//! next value does not, but a greater value may hold as well. With few seeds the assumption can fail although the mean
+//! over many seeds falls: the bad luck of one seed at a value persists for many greater values. More seeds help. A scan
+//! of all values would not help, because it would find the value with the luckiest draws.
 
 mod directory;
 mod found;
@@ -58,7 +58,7 @@ impl Search {
     /// The search in an experiment's file; `None` if the file has none.
     ///
     /// # Errors
-    /// If the section is wrong, or its measure is not one of flows alone.
+    /// If the section is wrong, or its measure needs more than the flows of a single run.
     pub fn read(document: &Document) -> Result<Option<Self>, Problem> {
         let mut root = Section::new(&document.root, &ROOT);
         let Some(mut section) = root.section(&SEARCHES)? else { return Ok(None) };

@@ -130,6 +130,10 @@ fn warnings_of_a_search_are_those_that_hold_at_every_value() {
         search.warnings(prepared.warnings).into_iter().map(|warning| warning.lint).collect::<Vec<_>>()
     };
     let unused = "[scheme.pdq]\nsubflows = 2\n";
-    assert_eq!(warned("workload.flows", unused), ["unused"], "few flows are the search's own");
+    assert_eq!(
+        warned("workload.flows", unused),
+        ["unused"],
+        "the warning of few flows is about the searched key"
+    );
     assert_eq!(warned("engine.seed", ""), ["samples"]);
 }
