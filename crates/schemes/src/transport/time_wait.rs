@@ -4,8 +4,8 @@
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span` and at most two
-/// spans.
+/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span`. Only the
+/// insertion of another flow removes old acknowledgements.
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
@@ -33,7 +33,8 @@ impl<A: Copy> TimeWait<A> {
         self.recent.insert(key, acknowledgement);
     }
 
-    /// Returns the last acknowledgement of a finished flow, and keeps the acknowledgement for longer.
+    /// Returns the last acknowledgement of a finished flow, and keeps the acknowledgement for at least one more `span`.
+    /// Returns `None` if the flow is unknown or forgotten.
     pub(crate) fn find(&mut self, now: Time, key: FlowKey) -> Option<A> {
         if let Some(&acknowledgement) = self.recent.get(&key) {
             return Some(acknowledgement);

@@ -126,7 +126,7 @@ struct Bench {
     now: Time,
     port: PortState,
     reports: Vec<Report>,
-    /// The last wake-up time that the adapter returned instead of a frame.
+    /// The wake-up time that the adapter last returned instead of a frame; `NEVER` if it was idle.
     wake: Time,
 }
 

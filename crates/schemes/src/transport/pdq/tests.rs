@@ -1,5 +1,5 @@
-//! Tests of the flow list and of the controller, without hosts. Many of these tests are worked examples of
-//! specifications/pdq.md §13.
+//! Tests of the flow list and of the controller, without hosts. The tests whose names begin with `oracle_13` are worked
+//! examples of specifications/pdq.md §13.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

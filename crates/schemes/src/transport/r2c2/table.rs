@@ -107,7 +107,8 @@ impl FlowTable {
         }
     }
 
-    /// Replaces the flows of source `src` whose lids are in the snapshot's range by the flows in the snapshot.
+    /// Makes the table's flows of node `src` equal to the flows in a part of this node's snapshot. Only flows whose
+    /// numbers (lids) are in the part's range change.
     pub(super) fn replace(&mut self, now: Time, src: u16, snapshot: &SnapshotBody) {
         let range = snapshot.first..=snapshot.last;
         let named: BTreeSet<u16> = snapshot.flows.iter().map(|flow| flow.lid).collect();
