@@ -74,7 +74,7 @@ impl Outlook {
     }
 }
 
-/// Key that orders the flows of a host; the flow with the least key sends first.
+/// Key that orders the subflows of a host; the subflow with the least key sends first.
 pub(crate) type Precedence = (u32, u32);
 
 /// The protocol between a sender and the switches.

@@ -2,9 +2,10 @@
 //!
 //! Acknowledgements only decide which packets to retransmit; the flow keeps its computed rate. Packets of a flow take
 //! different paths, so a packet is not necessarily lost when a later packet arrives first. A packet counts as lost when
-//! a packet that was sent at least a long round trip later has arrived (as in RACK, RFC 8985). If no acknowledgement
-//! arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298). When the retransmission of this
-//! packet is acknowledged, other packets that were sent long before the retransmission count as lost too.
+//! another packet has arrived that was sent later by at least an upper estimate of the round trip (as in RACK, RFC
+//! 8985). If no acknowledgement arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298). When
+//! the retransmission of this packet is acknowledged, other packets that were sent long before the retransmission count
+//! as lost too.
 //!
 //! Cost: a few operations per packet sent and per packet acknowledged.
 
@@ -71,8 +72,8 @@ pub(super) struct Unacknowledged {
     shortest_rtt: Duration,
     /// The latest departure time among the packets that have arrived.
     newest: Time,
-    /// Number of long round trips. A packet counts as lost when another packet has arrived that was sent at least this
-    /// number of round trips later.
+    /// A packet counts as lost when another packet has arrived that was sent later by at least this number of upper
+    /// estimates of the round trip.
     patience: u64,
     /// Time at which the oldest packet in flight counts as lost, if no acknowledgement arrives before.
     deadline: Time,
