@@ -52,8 +52,9 @@ pub(crate) struct Form {
     pub(crate) paths: u32,
 }
 
-/// The fluid model of PDQ, D3 or RCP. Flows share links according to `policy`. A flow's traffic takes the paths of the
-/// flow's `subflows` subflows. `paths` is the value of [`pinned::PATHS`].
+/// The fluid model of PDQ, D3 or RCP. Flows share links according to `policy`. `subflows` returns the number of a
+/// flow's subflows, and the flow's traffic takes the paths of these subflows. `paths` is the value of
+/// [`pinned::PATHS`].
 ///
 /// # Errors
 /// If the fabric has paths of more than `most_links` links.

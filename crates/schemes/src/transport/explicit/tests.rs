@@ -70,7 +70,7 @@ struct Pair {
     now: Time,
     hosts: [ExplicitHost<Echo>; 2],
     wake: [Time; 2],
-    /// The hosts' links.
+    /// The state of each host's port.
     ports: [PortState; 2],
     /// Packets in flight, by arrival time and then by order of departure, with their receiver.
     wire: BTreeMap<(Time, u32), (usize, Packet)>,
@@ -289,8 +289,8 @@ fn the_most_critical_flow_of_a_host_is_served_first() {
 
 #[test]
 fn a_flow_that_waits_for_its_host_probes_once_per_round_trip() {
-    // Both flows are granted the full rate of the link, which the short flow uses for 1.2 ms. Without probes, the links
-    // of the long flow would keep their capacity for it all that time.
+    // Both flows are granted the full rate of the link, which the short flow uses for 1.2 ms. Without probes, the long
+    // flow's links would reserve capacity for the long flow all that time.
     let mut pair = Pair::of(Echo { is_ordered: true }, 1, pass());
     for (id, packets) in [(0, 100), (1, 200)] {
         let flow = Flow::new(FlowId(id), NodeId(0), NodeId(1), Bytes(packets * 1_460), Time::ZERO);

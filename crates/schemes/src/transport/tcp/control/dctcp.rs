@@ -27,7 +27,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::Carried,
 };
 
-/// Weight of the newest observation window in the estimate of marked bytes (`g`, §4.2).
+/// Weight of the newest observation window in the estimate of the share of marked bytes (`g`, §4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
 /// DCTCP's state of one flow.
@@ -35,7 +35,8 @@ const GAIN: f64 = 1.0 / 16.0;
 pub(crate) struct Dctcp {
     /// Estimate of the share of marked bytes (`DCTCP.Alpha`).
     alpha: f64,
-    /// One past the last sequence number sent in the current observation window (`DCTCP.WindowEnd`).
+    /// One past the highest sequence number that had been sent when the current observation window began
+    /// (`DCTCP.WindowEnd`). The window ends when later data is acknowledged.
     window_end: u64,
     /// Bytes acknowledged in the current observation window.
     acked: u64,
