@@ -57,8 +57,8 @@ impl Controller {
         self.share()
     }
 
-    /// The greatest rate at which each flow may send now. A port also writes this rate into acknowledgements. The rate
-    /// in an acknowledgement is thus correct even if new flows have arrived since the data packet passed the port.
+    /// The greatest rate at which each flow may send now. If the port has `restamp`, it also lowers the rates in
+    /// acknowledgements to this rate, because new flows may have arrived since the data packets passed.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn share(&self) -> Rate {

@@ -47,7 +47,7 @@ fn a_drop_tail_bottleneck_is_nearly_full() {
 #[test]
 fn all_flows_of_a_loaded_torus_finish() {
     let topology = torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100)).expect("a torus");
-    // Flows of many sizes, whose total load is about twice the capacity of the fabric.
+    // Flows of many sizes, which offer about 1.1 times the load that all links of the fabric can carry in this time.
     let flows = (0..600_u32).map(|i| {
         let (src, step) = (i * 7 % 16, 1 + i * 5 % 15);
         flow(i, src, (src + step) % 16, 200 << (i % 12), u64::from(i) * 2)

@@ -8,7 +8,7 @@ use raddle_wire::tcp::{ACK, FIN};
 
 const STREAMS: fn() -> Params = || Params { streams: true, ..Params::default() };
 
-/// The flags, the first byte and the length of each data segment and each FIN that host 0 sent.
+/// The flags, the sequence number and the payload bytes of each data segment and each FIN that host 0 sent.
 fn sent(pair: &Pair) -> Vec<(u8, u32, u16)> {
     let segments = pair.sent.iter().filter(|sent| sent.node == 0).map(|sent| sent.segment);
     segments.map(|segment| (segment.flags, segment.seq, segment.plen)).collect()
