@@ -1,5 +1,5 @@
-//! Tests of two DCQCN hosts on a link that loses packets. Every byte is delivered once, and in the end both hosts are
-//! idle.
+//! Tests of two DCQCN hosts on a link that loses packets. With go-back-N, every flow is delivered once, and in the end
+//! no event remains.
 
 use super::Params;
 use super::params::Recovery;
@@ -23,7 +23,7 @@ struct Pair {
     port: PortState,
     /// For each host: the time of the next poll.
     wakes: [Time; 2],
-    /// For each host: the packet in transmission, and the end of its transmission.
+    /// For each host: the time at which the transmission of its current data packet ends, and this packet.
     leaving: [Option<(Time, Packet)>; 2],
     under_way: Vec<(Time, usize, Packet)>,
     /// Returns true if the link loses a packet. The arguments are the sending host, the packet's number among all
@@ -235,7 +235,7 @@ fn a_third(host: usize, number: usize, packet: &Packet) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Each flow is delivered once and closed, whatever packets are lost in either direction.
+    /// Each flow is delivered once and closed, although about 30% of the packets are lost in each direction.
     #[test]
     fn every_byte_arrives_once(
         sizes in prop::collection::vec(1_u64..60_000, 1..6),

@@ -164,8 +164,8 @@ mod tests {
     }
 
     proptest! {
-        /// For any sequence of acknowledgements, the first unacknowledged packet only advances, and never past the last
-        /// packet sent.
+        /// For any sequence of acknowledgements, the first unacknowledged packet only advances, and no packet that was
+        /// never sent counts as acknowledged.
         #[test]
         fn acknowledgements_advance(sent in 1_u64..50, heard in prop::collection::vec(0_u32..1 << 24, 0..20)) {
             let mut sender = sender(sent);

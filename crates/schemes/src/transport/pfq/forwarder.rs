@@ -195,6 +195,7 @@ impl Forwarder for PfqForwarder {
         self.tick = if all_settled { Time::NEVER } else { now + TICK };
     }
 
-    /// PFQ does not handle failures: packets for a failed link wait until the link is repaired.
+    /// PFQ does not handle failures: a packet that can leave only through a failed link waits until the link is
+    /// repaired.
     fn link(&mut self, _: LinkId, _: bool) {}
 }

@@ -305,8 +305,8 @@ impl Host for UdpHost {
             return Output::Send { packet, port: None };
         }
         let due = self.paced.peek().map_or(Time::NEVER, |Reverse(paced)| paced.due);
-        // Flows without a rate send when no port has a backlog. While all links are down, the host waits: an input will
-        // report when a link is up.
+        // Flows without a rate send when no port with a working link has a backlog. While all links are down, the host
+        // waits: an input will report when a link is up.
         let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at(now)).max();
         let wake = match free_at.filter(|_| !self.greedy.is_empty()) {
             Some(at) if at <= now => {
