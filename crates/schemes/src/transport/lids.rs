@@ -4,8 +4,8 @@ use raddle_core::{Duration, Flow, Time};
 use std::collections::VecDeque;
 
 /// Time for which the number of a finished flow is not reused. After this time, no message about the flow is left in
-/// the network. The source may repeat the flow's FINISH message for 6.4 ms, and a neighbour may resend the FINISH for 5
-/// ms more. A node that receives a FINISH before the flow's START message remembers the FINISH for 10 ms. The sum of
+/// the network. The source may repeat the flow's FINISH message for 6.4 ms, and a neighbour may resend the FINISH for
+/// 5 ms more. A node that receives a FINISH before the flow's START message remembers the FINISH for 10 ms. The sum of
 /// these times is 21.4 ms.
 pub(crate) const QUARANTINE: Duration = Duration::from_ms(25);
 

@@ -159,8 +159,8 @@ pub(crate) trait Protocol: Send {
     fn limiter(&self, dst: u32) -> Self::Limiter;
     /// Called when a notice has arrived for the queue of a rate limiter.
     fn notice(&self, now: Time, notice: Self::Notice, limiter: &mut Self::Limiter);
-    /// The receiver's immediate answer to a frame, if there is an answer. Not called for a frame whose flow is complete
-    /// after it.
+    /// The receiver's immediate answer to a frame, if there is an answer. Not called if the flow is complete after this
+    /// frame.
     fn answer(&mut self, _now: Time, _packet: &Packet) -> Option<Packet> {
         None
     }

@@ -137,9 +137,10 @@ impl FlowList {
         self.entries.iter().map(|entry| entry.rate).sum()
     }
 
-    /// The part of `capacity`, in bit/s, that the flows before `index` leave free (Availbw, specifications/pdq.md
-    /// §4.2). Early Start ignores flows that need less than K round trips to complete, until the ignored flows together
-    /// need K round trips. A flow that has not measured its round trip is assumed to have round trip `rtt`.
+    /// The part of `capacity`, in bit/s, that the flows before `index` leave free (Availbw,
+    /// specifications/pdq.md §4.2). Early Start ignores flows that need less than K round trips to complete, until the
+    /// ignored flows together need K round trips. A flow that has not measured its round trip is assumed to have round
+    /// trip `rtt`.
     #[must_use]
     pub(crate) fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;

@@ -30,7 +30,7 @@ pub(crate) struct Sender {
     drawn: u32,
 }
 
-/// The least interval between probes (`I_MIN`): one round trip, in sixteenths of a round trip. Receivers write this
+/// The least interval between probes (`I_MIN`), in sixteenths of a round trip: one round trip. Receivers write this
 /// value into every answer, so that the interval does not grow for ever.
 #[allow(clippy::cast_possible_truncation, reason = "the constant is below 2^16")]
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
@@ -98,7 +98,8 @@ impl Protocol for Pdq {
         let asks = segment.kind != Kind::Syn || self.parameters.syn_grants;
         sender.asked |= asks;
         // The smoothed round-trip time includes queueing delay. With this time in headers, longer queues would make
-        // more flows seem nearly complete to the links. Profile F therefore states the least round-trip time.
+        // more flows seem nearly complete to the links. In profile F, headers therefore contain the least round-trip
+        // time.
         let rtt = if self.parameters.is_fast() { view.least_rtt } else { view.rtt };
         let scheduling = Scheduling {
             rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
@@ -140,13 +141,14 @@ impl Protocol for Pdq {
         }
     }
 
-    /// In profile F, the host ranks its flows in the same way as links rank flows. Otherwise `None`.
+    /// In profile F, the host ranks its flows in the same way as links rank flows. In profile L, the host does not rank
+    /// its flows.
     fn precedence(&self, sender: &Sender, view: &View) -> Option<Precedence> {
         self.parameters.is_fast().then(|| (deadline(view), self.expected(sender, view)))
     }
 
     /// Early Termination (specifications/pdq.md §2, rule 6). Unless the ranking is exact, the host does not know the
-    /// flow's size, and counts no remaining transmission time.
+    /// flow's size, and assumes a remaining transmission time of zero.
     fn gives_up(&self, outlook: &Outlook) -> bool {
         let least = match self.parameters.ranking {
             Ranking::Exact => outlook.least_time(),
@@ -210,8 +212,8 @@ mod tests {
         let ranks = [0, 1].map(|flow| [0, 50].map(|at| written(random, flow, &view(at)).expected));
         assert!(ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0], "drawn once for each flow");
         let sent = Parameters { ranking: Ranking::Sent, ..Parameters::default() };
-        // The 120 KB that the flow has sent are rounded down to 100 KB, two steps of 50 KB. At 1 Gb/s, 100 KB take 0.8
-        // ms, which is 80,000 ticks of 10 ns.
+        // The 120 KB that the flow has sent are rounded down to 100 KB, two steps of 50 KB. At 1 Gb/s, 100 KB take
+        // 0.8 ms, which is 80,000 ticks of 10 ns.
         assert_eq!(written(sent, 0, &view(1)).expected, UNKNOWN + 80_000);
         assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "none seems nearly complete");
     }

@@ -135,8 +135,8 @@ impl Arrivals {
         Taken { in_order, delivered: None, answer }
     }
 
-    /// Time of the next call of [`next_answer`](Self::next_answer), or [`Time::NEVER`]. Then an acknowledgement may be
-    /// due.
+    /// Time of the next call of [`next_answer`](Self::next_answer), at which an acknowledgement may be due; or
+    /// [`Time::NEVER`].
     pub(super) fn due(&self) -> Time {
         self.owed.front().map_or(Time::NEVER, |&(due, _)| due)
     }

@@ -15,14 +15,16 @@
 //! rate computation visits the links of the eligible flows (the flows that rate computations include). Only nodes that
 //! send an eligible flow compute rates.
 //!
-//! # Differs from the paper - Byte layouts, tree construction, loss recovery of broadcasts and the start policy are our
-//! reconstructions, because the paper does not specify them. - Demand is estimated from the bytes that a flow has sent
-//! (§3.3.2). An estimate from the allocated rate could never fall below the allocated rate, so no demand would ever be
-//! announced. - A node that sends no eligible flow skips the rate computation, because it would not use the result. -
-//! Reliability, which the paper leaves to future work, is an option (`arrivals.rs`, `unacknowledged.rs`).
-//! Acknowledgements are not paced; they use the headroom, the capacity that rate computations leave free. A reliable
-//! flow stays in the tables of all nodes until all its packets are acknowledged. No checksum covers all bytes of a
-//! flow, but the checksum of each packet covers its payload.
+//! # Differs from the paper
+//! - Byte layouts, tree construction, loss recovery of broadcasts and the start policy are our reconstructions, because
+//!   the paper does not specify them.
+//! - Demand is estimated from the bytes that a flow has sent (§3.3.2). An estimate from the allocated rate could never
+//!   fall below the allocated rate, so no demand would ever be announced.
+//! - A node that sends no eligible flow skips the rate computation, because it would not use the result.
+//! - Reliability, which the paper leaves to future work, is an option (`arrivals.rs`, `unacknowledged.rs`).
+//!   Acknowledgements are not paced; they use the headroom, the capacity that rate computations leave free. A reliable
+//!   flow stays in the tables of all nodes until all its packets are acknowledged. No checksum covers all bytes of a
+//!   flow, but the checksum of each packet covers its payload.
 //!
 //! A reliable flow may be a stream. The node sends the bytes as the application appends them, in packets that may be
 //! shorter than the MTU. The node estimates the stream's demand, as for any flow whose application may be the

@@ -1,7 +1,7 @@
 //! Broadcast trees (R2C2 §3.2): several shortest-path trees per source. Every node computes the trees without messages.
 //!
-//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order, beginning with dimension `t
-//! / 2`. With odd `t`, tree `t` is the mirror image of tree `t - 1`. In a torus of `m` dimensions of equal size, the
+//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order, beginning with dimension
+//! `t / 2`. With odd `t`, tree `t` is the mirror image of tree `t - 1`. In a torus of `m` dimensions of equal size, the
 //! `2m` trees together load all links equally. A tree has the same shape from every source, so one set of child ports
 //! per offset from the source serves all sources.
 //!

@@ -47,7 +47,8 @@ fn a_drop_tail_bottleneck_is_nearly_full() {
 #[test]
 fn all_flows_of_a_loaded_torus_finish() {
     let topology = torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100)).expect("a torus");
-    // Flows of many sizes, which offer about 1.1 times the load that all links of the fabric can carry in this time.
+    // Flows of many sizes. The flows begin within 1.2 ms, and their load is about 1.1 times the capacity of all links
+    // in this time.
     let flows = (0..600_u32).map(|i| {
         let (src, step) = (i * 7 % 16, 1 + i * 5 % 15);
         flow(i, src, (src + step) % 16, 200 << (i % 12), u64::from(i) * 2)
