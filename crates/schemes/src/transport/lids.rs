@@ -56,7 +56,8 @@ impl Lids {
         self.waiting.iter_mut()
     }
 
-    /// The time at which a number becomes free for a waiting flow; [`Time::NEVER`] if no flow waits.
+    /// The time at which a number becomes free for a waiting flow; [`Time::NEVER`] if no flow waits, or if live flows
+    /// have all numbers.
     pub(crate) fn next_due(&self) -> Time {
         if self.waiting.is_empty() {
             return Time::NEVER;

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
-    /// The flows of the current generation.
+    /// The flows of the current generation. A generation lasts for at least one `span`.
     recent: FxHashMap<FlowKey, A>,
     /// The flows of the previous generation.
     older: FxHashMap<FlowKey, A>,

@@ -156,7 +156,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Makes the queues that their rate limiters have released wait for their turns again.
+    /// Puts each queue that its rate limiter has released among the waiting queues again.
     fn free(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.limited.peek()
             && at <= now

@@ -143,7 +143,7 @@ impl Controller {
         granted
     }
 
-    /// The sums over flows.
+    /// The sums over all flows of the link.
     #[must_use]
     pub fn sums(&self) -> Sums {
         self.sums

@@ -94,8 +94,8 @@ fn split(
     }))
 }
 
-/// The function that builds nodes and egress ports. `protocol` makes the protocol of each host, and `agent` makes the
-/// controller of the egress port of each link.
+/// Makes the functions that build nodes and egress ports. `protocol` makes the protocol of each host, and `agent` makes
+/// the controller of the egress port of each link.
 ///
 /// # Errors
 /// If the fabric has too many nodes, or paths that are too long.

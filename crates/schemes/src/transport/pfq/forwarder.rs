@@ -62,7 +62,7 @@ pub(crate) struct PfqForwarder {
     routing: Arc<Routing>,
     mode: Mode,
     ports: Vec<Port>,
-    /// Time of the next tick; [`Time::NEVER`] while all credits are acknowledged.
+    /// Time of the next tick; [`Time::NEVER`] while the ledgers of all ports are settled (`Ledger::is_settled`).
     tick: Time,
     /// Credits and acknowledgements to send after a tick, with the port of each.
     again: Vec<(PortId, Credit)>,

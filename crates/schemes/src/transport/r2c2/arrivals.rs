@@ -1,7 +1,7 @@
 //! The receiving end of reliable flows: records which packets have arrived, and schedules acknowledgements.
 //!
-//! The receiver remembers a complete flow until the source has announced the flow's end. If the last acknowledgement is
-//! lost, the source retransmits a packet, and the receiver must acknowledge it again.
+//! The receiver remembers a complete flow until a while ([`MEMORY`]) after the source has announced the flow's end. If
+//! the last acknowledgement is lost, the source retransmits a packet, and the receiver must acknowledge it again.
 
 use crate::transport::lids::QUARANTINE;
 use crate::transport::reassembly::Incoming;

@@ -60,7 +60,7 @@ pub(crate) struct Outgoing {
     rate: Option<f64>,
     /// Time at which the bucket holds enough tokens for the next packet.
     refilled: Time,
-    /// Time at which both the rate limiter and the application allow the next packet.
+    /// Time at which both the rate limiter and the application allow the next packet; [`Time::NEVER`] if there is none.
     ready: Time,
 }
 
@@ -184,7 +184,7 @@ impl Outgoing {
         }
     }
 
-    /// Time at which both the rate limiter and the application allow the next packet.
+    /// Time at which both the rate limiter and the application allow the next packet; [`Time::NEVER`] if there is none.
     pub(super) fn ready_at(&self) -> Time {
         self.ready
     }

@@ -48,7 +48,7 @@ struct Sending {
     before: u64,
     dst: u32,
     ports: (u16, u16),
-    /// Size of the flow. For a stream, the number of bytes that had been appended when its last packet was sent.
+    /// Size of the flow. For a stream, the number of bytes that had been appended when its latest packet was sent.
     size: u64,
     sent: u64,
     stream: Option<FlowId>,

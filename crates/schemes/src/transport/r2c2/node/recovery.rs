@@ -13,8 +13,9 @@ impl R2c2Node {
         u16::try_from(self.plane.id.0).expect("R2C2 supports at most 65,536 nodes")
     }
 
-    /// Checks a flow in a message from another node: `src` must be another node, and a flow from `src` to `dst` must be
-    /// possible. A message that was in flight during a topology change may name a flow that has been cut off since.
+    /// True if a flow in a message from another node is possible: its nodes and its protocol exist, its source `src` is
+    /// another node, and no known failure cuts the flow off. A message that was in flight during a topology change may
+    /// name a flow that has been cut off since.
     #[inline]
     pub(super) fn is_credible(&self, src: u16, dst: u16, protocol: u8) -> bool {
         let (from, to) = (NodeId(src.into()), NodeId(dst.into()));
