@@ -77,7 +77,10 @@ impl Pair {
                         self.under_way.push((left + DELAY, 1 - host, packet.clone()));
                     }
                     if is_data {
-                        assert!(self.leaving[host].replace((left, packet)).is_none(), "one at a time");
+                        assert!(
+                            self.leaving[host].replace((left, packet)).is_none(),
+                            "one data packet at a time"
+                        );
                     }
                 }
                 Output::Report(report) => self.reports.push((self.now, report)),

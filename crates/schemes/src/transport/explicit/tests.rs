@@ -120,7 +120,7 @@ impl Pair {
         loop {
             match self.hosts[of].poll(self.now, &Ports(&self.ports[of..=of])) {
                 Output::Send { mut packet, .. } => {
-                    let segment = *packet.header.rated().expect("the protocol's");
+                    let segment = *packet.header.rated().expect("a packet must have the protocol's header");
                     self.sent.push((self.now, segment.kind, segment.ack, segment.seq));
                     self.passed += 1;
                     let port = &mut self.ports[of];
@@ -162,7 +162,7 @@ impl Pair {
             }
             self.now = at;
             if arrives == at {
-                let (_, (to, packet)) = self.wire.pop_first().expect("it is there");
+                let (_, (to, packet)) = self.wire.pop_first().expect("a packet must be in flight");
                 self.hosts[to].handle(at, Input::Packet { packet: &packet, port: raddle_core::PortId(0) });
                 self.poll(to);
             } else {
@@ -313,7 +313,7 @@ fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
     let mut pair = Pair::new(
         1,
         Box::new(move |_, _, packet| {
-            let segment = packet.header.rated().expect("the protocol's");
+            let segment = packet.header.rated().expect("a packet must have the protocol's header");
             let is_lost =
                 segment.kind == Kind::Data && !segment.ack && [1, 9].contains(&segment.seq) && lost < 2;
             lost += u32::from(is_lost);
@@ -338,7 +338,7 @@ fn lost_syns_and_terms_are_sent_again_and_repeated_ones_do_no_harm() {
         let mut pair = Pair::new(
             1,
             Box::new(move |_, _, packet| {
-                let segment = packet.header.rated().expect("the protocol's");
+                let segment = packet.header.rated().expect("a packet must have the protocol's header");
                 let way = match segment.kind {
                     Kind::Syn => 0,
                     Kind::Term => 1,

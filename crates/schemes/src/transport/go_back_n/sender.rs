@@ -159,8 +159,8 @@ mod tests {
         let mut sender = Sender { acknowledged: NUMBERS - 2, sent: NUMBERS + 5, ..Sender::new() };
         assert!(sender.hears(ms(0), 3, &PARAMS));
         assert_eq!(sender.acknowledged(), NUMBERS + 3);
-        assert!(!sender.hears(ms(0), 2, &PARAMS), "older");
-        assert!(!sender.hears(ms(0), 6, &PARAMS), "never sent");
+        assert!(!sender.hears(ms(0), 2, &PARAMS), "an older acknowledgement");
+        assert!(!sender.hears(ms(0), 6, &PARAMS), "an acknowledgement of packets that were never sent");
     }
 
     proptest! {

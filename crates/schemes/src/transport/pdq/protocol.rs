@@ -185,7 +185,9 @@ mod tests {
         let mut pdq = Pdq::new(parameters, 1);
         let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
         let mut sender = pdq.open(&flow);
-        let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else { panic!("PDQ's") };
+        let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else {
+            panic!("not PDQ's header")
+        };
         packet.scheduling
     }
 
@@ -232,9 +234,12 @@ mod tests {
         let pdq = Pdq::new(Parameters::default(), 1);
         assert!(
             !pdq.gives_up(&outlook(4_990, false)) && pdq.gives_up(&outlook(4_991, false)),
-            "10 us are left"
+            "the remaining bytes take 10 us"
         );
-        assert!(!pdq.gives_up(&outlook(4_800, true)) && pdq.gives_up(&outlook(4_801, true)), "a round trip");
+        assert!(
+            !pdq.gives_up(&outlook(4_800, true)) && pdq.gives_up(&outlook(4_801, true)),
+            "a paused flow needs a round trip of 200 us"
+        );
         let patient = Pdq::new(Parameters { variant: Variant::EarlyStart, ..Parameters::default() }, 1);
         assert!(!patient.gives_up(&outlook(6_000, true)));
     }

@@ -59,7 +59,7 @@ fn credits_run_out_and_come_back() {
         assert_eq!(forward(7, 1), Verdict::Forward(PortId(0)));
     }
     assert_eq!(forward(7, 1), Verdict::Hold(HoldKey(7)));
-    assert_eq!(forward(8, 1), Verdict::Forward(PortId(0)), "another flow has its own");
+    assert_eq!(forward(8, 1), Verdict::Forward(PortId(0)), "another flow has its own buffers");
     // Ports 0 and 2 both lead to node 5, the diagonal neighbour. The forwarder avoids port 0, where flow 7 has no
     // credit.
     assert_eq!(forward(7, 5), Verdict::Forward(PortId(2)));

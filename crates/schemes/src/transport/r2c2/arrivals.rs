@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer, None);
         assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer.map(|answer| answer.next), Some(1));
         assert_eq!(arrivals.take(at(1), &packet(11, 0)).answer.map(|answer| answer.arrived), Some([0; 8]));
-        assert_eq!(arrivals.take(at(1), &packet(10, 0)).answer, None, "the last within the window");
+        assert_eq!(arrivals.take(at(1), &packet(10, 0)).answer, None, "the last packet within the window");
     }
 
     #[test]

@@ -143,7 +143,11 @@ mod tests {
         let lids = |answer: Vec<Event>| answer.iter().map(|event| event.lid).collect::<Vec<_>>();
         assert_eq!(lids(resends.answer(at(9), 2, &table, |_| true)), [6, 5]);
         assert_eq!(lids(resends.answer(at(9), 8, &table, |event| event.lid % 2 == 0)), [6, 4, 2]);
-        assert_eq!(lids(resends.answer(at(5_005), 8, &table, |_| true)), [6], "the others are old");
+        assert_eq!(
+            lids(resends.answer(at(5_005), 8, &table, |_| true)),
+            [6],
+            "the other broadcasts are too old"
+        );
     }
 
     #[test]

@@ -294,7 +294,7 @@ mod tests {
         for by in [Selecting::One, Selecting::Random, Selecting::Token] {
             let mut selector = Selector::new(NodeId(0), Selection { by, ..SETTINGS }, 1);
             selector.hear(at(1), 1, 3, &params, view);
-            assert_eq!(selector.wake(), Time::NEVER, "{by:?}: nothing to choose");
+            assert_eq!(selector.wake(), Time::NEVER, "{by:?}: there are no flows");
             assert!(selector.begin(at(2), &params, view) && !selector.begin(at(3), &params, view));
             assert!(selector.wake() < Time::NEVER, "{by:?}");
             selector.end();

@@ -433,6 +433,6 @@ mod tests {
         flow.acknowledge(at(30), &ack(2, 1, &[1]));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
         flow.sent(at(40), flow.to_repeat().expect("lost"));
-        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(3), "2 has arrived");
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(3), "packet 2 has arrived");
     }
 }

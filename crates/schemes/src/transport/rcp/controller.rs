@@ -117,7 +117,7 @@ mod tests {
     fn a_burst_of_syns_is_told_of_on_the_way_back() {
         let mut controller = controller();
         let stamped: Vec<u64> = (0..4).map(|flow| live(&mut controller, 0, FlowKey(flow))).collect();
-        assert_eq!(stamped, [GBPS, GBPS / 2, GBPS / 3, GBPS / 4], "together the harmonic number");
+        assert_eq!(stamped, [GBPS, GBPS / 2, GBPS / 3, GBPS / 4], "the share at the arrival of each flow");
         assert_eq!(controller.share().as_bps(), GBPS / 4);
     }
 
@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(live(&mut controller, us, FlowKey(2)), GBPS / 2, "at {us} us");
         }
         assert_eq!(live(&mut controller, 2_500, FlowKey(2)), GBPS);
-        assert_eq!(live(&mut controller, 2_600, FlowKey(1)), GBPS / 2, "it was only slow");
+        assert_eq!(live(&mut controller, 2_600, FlowKey(1)), GBPS / 2, "the flow was slow, not dead");
     }
 
     #[test]

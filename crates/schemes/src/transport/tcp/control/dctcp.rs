@@ -175,7 +175,7 @@ mod tests {
         // Alpha is 0.25, so the window of 100,000 bytes shrinks by an eighth, once per ten segments.
         (expected[0], expected[10], expected[20]) = (12_500, 10_938, 9_571);
         assert_eq!(cuts, expected);
-        assert_eq!(flow.window.ssthresh(), flow.window.cwnd(), "beyond slow start");
+        assert_eq!(flow.window.ssthresh(), flow.window.cwnd(), "slow start has ended");
         assert!(flow.dctcp.take_reduced() && !flow.dctcp.take_reduced(), "CWR is sent once");
     }
 
