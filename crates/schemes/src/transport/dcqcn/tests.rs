@@ -157,7 +157,11 @@ fn a_flow_without_losses_is_acknowledged_every_16_packets_and_at_its_end() {
             Report::Closed { key: FlowKey(0), retransmissions: 0 }
         ))
     );
-    assert_eq!((pair.sent, pair.acknowledgements), ([100, 7], 7), "100 = 6 x 16 + 4");
+    assert_eq!(
+        (pair.sent, pair.acknowledgements),
+        ([100, 7], 7),
+        "six acknowledgements of 16 packets, and one of the last 4"
+    );
     assert_eq!(pair.now, all + Duration::from_ps(9_600) + DELAY, "no timer runs after the flow has closed");
 }
 

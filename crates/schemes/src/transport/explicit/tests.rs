@@ -324,7 +324,7 @@ fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
     let repeated = |number| {
         pair.sent.iter().filter(|of| of.1 == Kind::Data && !of.2 && of.3 == number).map(|of| of.0).nth(1)
     };
-    assert_eq!(repeated(1), Some(us(100 + 24 + 100)), "when the third packet is acknowledged");
+    assert_eq!(repeated(1), Some(us(100 + 24 + 100)), "the third packet is acknowledged");
     assert_eq!(repeated(9), Some(us(100 + 108 + 300)), "after the least timeout");
     assert_eq!(pair.closed(), Some((us(608), 2)));
     pair.assert_forgotten();

@@ -212,12 +212,15 @@ mod tests {
     fn the_network_need_not_know_how_long_flows_are() {
         let random = Parameters { ranking: Ranking::Random, ..Parameters::default() };
         let ranks = [0, 1].map(|flow| [0, 50].map(|at| written(random, flow, &view(at)).expected));
-        assert!(ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0], "drawn once for each flow");
+        assert!(
+            ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0],
+            "the rank is drawn once for each flow"
+        );
         let sent = Parameters { ranking: Ranking::Sent, ..Parameters::default() };
         // The 120 KB that the flow has sent are rounded down to 100 KB, two steps of 50 KB. At 1 Gb/s, 100 KB take
         // 0.8 ms, which is 80,000 ticks of 10 ns.
         assert_eq!(written(sent, 0, &view(1)).expected, UNKNOWN + 80_000);
-        assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "none seems nearly complete");
+        assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "no flow seems nearly complete");
     }
 
     #[test]

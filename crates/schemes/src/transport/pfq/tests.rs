@@ -83,7 +83,7 @@ fn a_newcomer_is_served_at_its_first_turn() {
     let mut order: Vec<u32> = (0..3).map_while(|_| queues.pop(Time::ZERO, Paused::NONE)).collect();
     queues.push(Time::ZERO, 9, &packet(9, 3, 1_536));
     order.extend((0..4).map_while(|_| queues.pop(Time::ZERO, Paused::NONE)));
-    assert!(order[3..].contains(&9), "{order:?}: one packet of each other flow at most goes before it");
+    assert!(order[3..].contains(&9), "{order:?}: at most one packet of each other flow goes before packet 9");
 }
 
 #[test]

@@ -351,7 +351,7 @@ mod tests {
                 at(u64::from(seq) + 20),
                 &Acknowledgement { from: seq as u16, ..ack(seq, 0, &[0]) },
             );
-            assert_eq!(flow.to_repeat(), None, "overtaken by one sent {seq} us later");
+            assert_eq!(flow.to_repeat(), None, "a packet that was sent {seq} us later has arrived");
         }
         flow.acknowledge(at(120), &Acknowledgement { from: 100, ..ack(100, 0, &[0]) });
         assert_eq!(flow.to_repeat(), Some(Piece { repeated: true, ..piece(0) }));

@@ -169,6 +169,6 @@ mod tests {
         assert_eq!(controller.share().as_bps(), GBPS);
         over(&mut controller, 360_000, FlowKey(0));
         over(&mut controller, 360_000, FlowKey(1));
-        assert!(controller.capacity.get() <= 1e9, "one flow cannot use more");
+        assert!(controller.capacity.get() <= 1e9, "one flow cannot use more than the link's rate");
     }
 }

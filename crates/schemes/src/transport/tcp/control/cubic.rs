@@ -216,7 +216,7 @@ mod tests {
         assert_near(slow, 70.0 + 20.0 * 0.529, 0.3);
         flow.rounds(40);
         let back = flow.cwnd();
-        assert!(back > 100.0, "{back} after 30 segments at 0.529 a round trip");
+        assert!(back > 100.0, "{back} after 60 round trips at 0.529 segments each");
         assert_near(flow.rounds(10).cwnd() - back, 10.0, 0.2);
     }
 

@@ -41,7 +41,7 @@ fn a_drop_tail_bottleneck_is_nearly_full() {
     let busiest = simulation.link_stats().iter().map(|link| link.data_bytes).max().expect("links");
     let ideal = rate.time_for(Bytes(busiest));
     assert!(simulation.now().since(Time::ZERO) < ideal * 110 / 100, "{} of {ideal}", simulation.now());
-    assert!(busiest < 40_000_000 * 1_500 / 1_460 * 102 / 100, "few are sent twice: {busiest}");
+    assert!(busiest < 40_000_000 * 1_500 / 1_460 * 102 / 100, "few segments are sent twice: {busiest}");
 }
 
 #[test]

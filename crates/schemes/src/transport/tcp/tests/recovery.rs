@@ -161,7 +161,7 @@ fn duplicates_of_needless_repeats_start_no_recovery() {
     let recover =
         data().filter(|s| s.at < us(1_000)).map(|s| segment_number(&s.segment)).max().expect("data");
     let beyond = data().filter(|s| segment_number(&s.segment) > recover).count() as u64;
-    assert_eq!(beyond, 199 - recover, "each once");
+    assert_eq!(beyond, 199 - recover, "each new segment is sent once");
 }
 
 #[test]

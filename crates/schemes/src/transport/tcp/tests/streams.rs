@@ -88,7 +88,10 @@ fn hosts_that_nobody_asks_report_no_bytes() {
     let reports = reports(&pair);
     let key = pair.sent[0].segment.key();
     let whole = [Report::InOrder { key, to: Bytes(100_000) }, Report::Acked { key, to: Bytes(100_000) }];
-    assert!(whole.iter().all(|report| reports.contains(report)), "also of flows of known size");
+    assert!(
+        whole.iter().all(|report| reports.contains(report)),
+        "bytes of flows of known size are reported too"
+    );
 }
 
 proptest! {
