@@ -637,7 +637,7 @@ class SchemeDcqcn(TypedDict, total=False):
     """method of recovering lost packets (default: "go-back-n")"""
 
     retries: int
-    """number of timeouts without progress after which the sender gives up the flow (default: 7)"""
+    """number of successive timeouts without progress at which the sender goes back; at the next timeout, it gives up the flow (default: 7)"""
 
     rto: str
     """time without progress after which a sender goes back to the first unacknowledged packet (default: "4 ms")"""

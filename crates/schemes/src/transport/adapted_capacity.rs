@@ -12,10 +12,11 @@
 //! serialization delay.
 //!
 //! A timer ends the intervals. The arrival rate is measured from the last packet of an interval to the last packet of
-//! the next interval. If the rate were measured between timer events, an interval would contain sometimes ten and
-//! sometimes eleven packets. A fully used link would then seem to be a few percent below or above its rate, and would
-//! lose throughput. The timer stops after an interval without arrivals and without backlog, so that an idle fabric has
-//! no events. The next packet restarts the timer. The capacity then changes as if the idle time had been one interval.
+//! the next interval. If the rate were measured between timer events, an interval would contain, for example, sometimes
+//! ten and sometimes eleven packets. A fully used link would then seem to be a few percent below or above its rate, and
+//! would lose throughput. The timer stops after an interval without arrivals and without backlog, so that an idle
+//! fabric has no events. The next packet restarts the timer. The capacity then changes as if the idle time had been one
+//! interval.
 //!
 //! Cost per packet: a few additions. Cost per round trip: one division.
 
@@ -48,7 +49,8 @@ pub(crate) struct AdaptedCapacity {
     rtt: f64,
     /// Size of the largest packet that has joined the queue, in bytes.
     largest: u32,
-    /// Arrival time of the last packet of the previous interval.
+    /// Start of the measurement of the arrival rate: the arrival of the last packet before this interval, or the
+    /// interval's start if no packet arrived in the previous interval.
     since: Time,
     /// Arrival time of the last packet of this interval, if a packet has arrived in it.
     last: Time,

@@ -3,9 +3,10 @@
 use raddle_core::{Duration, Flow, Time};
 use std::collections::VecDeque;
 
-/// Time for which the number of a finished flow is not reused. By then, no message about the flow is left in the
-/// network. The source may repeat the FINISH of a flow for 6.4 ms, and a neighbour may resend the FINISH for 5 ms more.
-/// A node that receives a FINISH without a START remembers the FINISH for 10 ms. The sum of these times is 21.4 ms.
+/// Time for which the number of a finished flow is not reused. After this time, no message about the flow is left in
+/// the network. The source may repeat the flow's FINISH message for 6.4 ms, and a neighbour may resend the FINISH for
+/// 5 ms more. A node that receives a FINISH before the flow's START message remembers the FINISH for 10 ms. The sum of
+/// these times is 21.4 ms.
 pub(crate) const QUARANTINE: Duration = Duration::from_ms(25);
 
 /// The numbers of the flows that a node sends, 1 to 65,535, and the flows that wait for a number. A number is reused
@@ -55,7 +56,8 @@ impl Lids {
         self.waiting.iter_mut()
     }
 
-    /// The time at which a number becomes free for a waiting flow; [`Time::NEVER`] if no flow waits.
+    /// The time at which a number becomes free for a waiting flow; [`Time::NEVER`] if no flow waits, or if live flows
+    /// have all numbers.
     pub(crate) fn next_due(&self) -> Time {
         if self.waiting.is_empty() {
             return Time::NEVER;

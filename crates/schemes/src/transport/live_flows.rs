@@ -1,9 +1,9 @@
-//! The flows that cross a link, with the state that the link's controller keeps about each flow (its account). The
-//! number of flows is exact, even if packets that open or close flows are repeated or lost.
+//! The flows that cross a link, with the state that the link's controller keeps about each flow (its account). A
+//! repeated packet that opens or closes a flow does not change the number of flows.
 //!
-//! A flow without packets for a long time is forgotten, because its sender may be dead. If the sender is alive, the
-//! flow's next packet adds the flow again. Cost: one hash-map look-up per packet, and occasionally a walk through all
-//! flows.
+//! A flow without packets for a long time is forgotten, because its sender may be dead, or the packet that closes the
+//! flow may be lost. If the sender is alive, the flow's next packet adds the flow again. Cost: one hash-map look-up per
+//! packet, and occasionally a walk through all flows.
 
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;

@@ -68,7 +68,7 @@ impl Ranges {
         self.list.iter().take_while(|&&(from, _)| from < at).map(|&(from, to)| to.min(at) - from).sum()
     }
 
-    /// The range that covers `at`.
+    /// The range that contains `at`; `None` if `at` is not covered.
     pub(crate) fn containing(&self, at: u64) -> Option<(u64, u64)> {
         let i = self.list.partition_point(|&(_, to)| to <= at);
         self.list.get(i).copied().filter(|&(from, _)| from <= at)

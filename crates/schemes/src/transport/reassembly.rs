@@ -5,8 +5,8 @@ use raddle_wire::r2c2::{Data, FLAG_LAST};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-/// Greatest accepted distance, in packets, between a packet and the first missing packet. A packet with a greater
-/// distance is damaged. Without this limit, a packet at distance n would cost n bytes of memory.
+/// Greatest accepted distance, in packets, between a packet and the first missing packet. Packets at a greater distance
+/// are damaged, and are ignored. Without this limit, a packet at distance n would cost n bytes of memory.
 const FARTHEST: u32 = 1 << 20;
 
 /// One incoming flow.
@@ -22,7 +22,8 @@ pub(crate) struct Incoming {
     length: Option<u32>,
 }
 
-/// All incoming flows of a node, by handle, for transports without acknowledgements.
+/// All incoming flows of a node, for transports without acknowledgements. The key is the flow's handle: the source's
+/// number and the flow's number at the source.
 #[derive(Debug, Default)]
 pub(crate) struct Receiver {
     flows: FxHashMap<u32, Incoming>,

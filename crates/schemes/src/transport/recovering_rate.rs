@@ -51,7 +51,7 @@ impl RecoveringRate {
         self.target = self.rate;
     }
 
-    /// Multiplies the current rate by `share`; the result is at least `least`.
+    /// Multiplies the current rate by `share`. The result is at least `least`, or line rate if line rate is less.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn cut(&mut self, now: Time, share: f64, least: Rate) {
         self.settle(now);

@@ -19,7 +19,8 @@ pub(crate) struct TimeoutBounds {
 /// The smoothed round-trip time, the round-trip variation, and the back-off of the timeout.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RttEstimator {
-    /// The smoothed round-trip time. Zero before the first sample, because a measured round trip is never zero.
+    /// The smoothed round-trip time. Zero means that there is no sample yet, because a measured round trip is never
+    /// zero.
     smoothed: Duration,
     variation: Duration,
     backoff: u8,

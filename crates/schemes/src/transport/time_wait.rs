@@ -4,12 +4,12 @@
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The last acknowledgements of finished flows. Each is kept for at least one `span` after its insertion or last
-/// look-up, and then until other flows finish.
+/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span`. Only the
+/// insertion of another flow removes old acknowledgements.
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
-    /// The flows of the current generation.
+    /// The flows of the current generation. A generation lasts for at least one `span`.
     recent: FxHashMap<FlowKey, A>,
     /// The flows of the previous generation.
     older: FxHashMap<FlowKey, A>,
@@ -34,6 +34,7 @@ impl<A: Copy> TimeWait<A> {
     }
 
     /// Returns the last acknowledgement of a finished flow, and keeps the acknowledgement for at least one more `span`.
+    /// Returns `None` if the flow is unknown or forgotten.
     pub(crate) fn find(&mut self, now: Time, key: FlowKey) -> Option<A> {
         if let Some(&acknowledgement) = self.recent.get(&key) {
             return Some(acknowledgement);

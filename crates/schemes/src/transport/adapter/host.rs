@@ -21,8 +21,8 @@ pub(crate) struct Adapter<P: Protocol> {
     line_rate: Rate,
     seed: u64,
     pub(super) queues: Queues<P::Limiter>,
-    /// Outgoing flows. A flow is removed when all its data has been sent; with recovery, when all its data has been
-    /// acknowledged.
+    /// Outgoing flows. A flow's index becomes free when all its data has been sent. With recovery, the index becomes
+    /// free when all data has been acknowledged or the sender has given up.
     sending: Vec<Sending>,
     /// Indices of `sending` that are free for reuse.
     vacant: Vec<u32>,
@@ -251,8 +251,8 @@ impl<P: Protocol> Adapter<P> {
             return;
         }
         sending.arm(recovery);
-        // After the flow has gone back, a late acknowledgement may cover frames that the flow would send again. The
-        // flow then skips these frames.
+        // The flow goes back if the receiver discarded a frame. After the flow has gone back, a late acknowledgement
+        // may cover frames that the flow has not yet sent again. The flow then skips these frames.
         if refused || acknowledged > sending.sent {
             self.go_back(now, place);
         }
@@ -347,8 +347,8 @@ impl<P: Protocol> Host for Adapter<P> {
         if let Some(recovery) = &mut self.recovery {
             wake = wake.min(recovery.next());
         }
-        // The adapter sends nothing while the port is busy or paused. The engine polls again when the port's state
-        // changes.
+        // The adapter sends no data while its previous frame is at the port, or while the link is down. The engine
+        // polls again when the port's state changes.
         let port = ports.get(PortId(0));
         if !self.busy && port.up {
             if let Some(&Reverse((birth, _))) = self.births.peek() {

@@ -24,7 +24,8 @@ pub(super) struct Incoming {
 pub(super) struct Taken {
     /// True if the flow is complete, whether this frame completed it or an earlier frame did.
     pub(super) is_whole: bool,
-    /// The answer of go-back-N, and the number of bytes of the flow that have been received in order.
+    /// The answer of go-back-N, and the number of bytes of the flow that have been received in order; `None` if there
+    /// is no answer.
     pub(super) answer: Option<(Answer, u64)>,
 }
 

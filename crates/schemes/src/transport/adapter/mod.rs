@@ -159,8 +159,8 @@ pub(crate) trait Protocol: Send {
     fn limiter(&self, dst: u32) -> Self::Limiter;
     /// Called when a notice has arrived for the queue of a rate limiter.
     fn notice(&self, now: Time, notice: Self::Notice, limiter: &mut Self::Limiter);
-    /// The receiver's immediate answer to a frame, if there is an answer. Not called for the frame that completes its
-    /// flow.
+    /// The receiver's immediate answer to a frame, if there is an answer. Not called if the flow is complete after this
+    /// frame.
     fn answer(&mut self, _now: Time, _packet: &Packet) -> Option<Packet> {
         None
     }
@@ -176,6 +176,6 @@ pub(crate) trait Protocol: Send {
     fn acknowledgement(&self, _data: &Data, _answer: Answer, _in_order: u64) -> Packet {
         unreachable!("this protocol has no acknowledgements")
     }
-    /// Called when the flow with key `key` has been received completely.
+    /// Called when a frame arrives and its flow, with key `key`, is complete.
     fn complete(&mut self, _key: FlowKey) {}
 }

@@ -1,5 +1,5 @@
-//! The queues of an adapter. The adapter serves the highest priority that is not paused. The queues of this priority
-//! take turns, except queues that their rate limiters hold back.
+//! The queues of an adapter. The adapter serves the highest priority that is not paused and has frames to send. The
+//! queues of this priority take turns, except queues that their rate limiters hold back.
 
 use super::{Lane, RateLimiter};
 use raddle_core::{Paused, Time};
@@ -121,7 +121,8 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Removes at most `most` bytes for the next frame from the queue whose turn it is. Returns them as a chunk.
+    /// Removes at most `most` bytes for the next frame from the queue whose turn it is. Returns them as a chunk, or
+    /// `None` if no queue may send now.
     #[allow(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
     pub(super) fn next(&mut self, now: Time, most: u32, paused: Paused) -> Option<Chunk> {
         self.free(now);
@@ -155,7 +156,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Makes the queues that their rate limiters have released wait for their turns again.
+    /// Puts each queue that its rate limiter has released among the waiting queues again.
     fn free(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.limited.peek()
             && at <= now
@@ -251,8 +252,8 @@ impl<L: RateLimiter> Queues<L> {
     }
 }
 
-/// The time of the first entry that is not stale; removes the stale entries before this entry. `counts` returns false
-/// for stale entries.
+/// The time of the first entry that is not stale, or [`Time::NEVER`]. Removes the stale entries before this entry.
+/// `counts` returns false for stale entries.
 fn earliest(heap: &mut BinaryHeap<Reverse<(Time, u32)>>, counts: impl Fn(u32, Time) -> bool) -> Time {
     while let Some(&Reverse((at, place))) = heap.peek() {
         if counts(place, at) {

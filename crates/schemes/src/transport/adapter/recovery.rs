@@ -15,7 +15,7 @@ pub(super) struct Recovery {
     /// Times at which the flows' timers may expire, at most one per flow. A flow that has ended may still have an
     /// entry.
     timers: BinaryHeap<Reverse<(Time, FlowKey)>>,
-    /// The flows that the sender gave up, by key, with the number of retransmissions of each flow.
+    /// The key and the number of retransmissions of each flow that the sender gave up.
     pub(super) given_up: Vec<(FlowKey, u32)>,
 }
 
@@ -30,7 +30,7 @@ impl Recovery {
         self.places.insert(key, place);
     }
 
-    /// The index of a flow that has not ended.
+    /// The index of a flow; `None` if the flow has ended.
     pub(super) fn place(&self, key: FlowKey) -> Option<u32> {
         self.places.get(&key).copied()
     }
@@ -54,7 +54,8 @@ impl Recovery {
         self.place(key)
     }
 
-    /// Time of the next timer of a flow that has not ended. Removes earlier entries of flows that have ended.
+    /// Time of the next timer of a flow that has not ended, or [`Time::NEVER`]. Removes earlier entries of flows that
+    /// have ended.
     pub(super) fn next(&mut self) -> Time {
         while let Some(&Reverse((at, key))) = self.timers.peek() {
             if self.places.contains_key(&key) {

@@ -126,7 +126,7 @@ struct Bench {
     now: Time,
     port: PortState,
     reports: Vec<Report>,
-    /// The last wake-up time that the adapter returned instead of a frame.
+    /// The wake-up time that the adapter last returned instead of a frame; `NEVER` if it was idle.
     wake: Time,
 }
 
@@ -168,7 +168,7 @@ impl Bench {
     /// Sends one frame completely.
     fn send(&mut self) -> Option<Data> {
         let packet = self.poll()?;
-        assert_eq!(self.poll(), None, "one at a time");
+        assert_eq!(self.poll(), None, "one frame at a time");
         self.now += RATE.time_for(Bytes(packet.size.into()));
         self.adapter.handle(self.now, Input::Sent(&packet));
         let Header::Cee(frame) = &packet.header else { panic!("a frame: {packet:?}") };
@@ -315,7 +315,7 @@ fn the_queue_of_a_flow_goes_with_it() {
         assert_eq!(bench.destinations(), [HERMIT]);
         bench.receive(&hold_flow(id as u8, 30_000));
     }
-    assert_eq!(bench.adapter.queues.count(), 1, "one at a time");
+    assert_eq!(bench.adapter.queues.count(), 1, "each queue reuses the index of the removed queue");
     // The late notice about flow 99 does not hold back the next queue at the same index.
     bench.open(100, HERMIT, 1_500, 0);
     assert_eq!(bench.destinations(), [HERMIT]);
@@ -423,7 +423,7 @@ fn frames_are_put_back_in_order() {
     assert_eq!(
         bench.reports,
         [Report::Progress { key: FlowKey(key), in_order: Bytes(0), late: 0 }],
-        "at 1 us"
+        "the report of the interval that begins at 1 us"
     );
     bench.now = at(2_100);
     bench.receive(&incoming(0, 1_500));

@@ -1,6 +1,6 @@
 //! D3's link controller. It grants flows the rates that meet their deadlines, first come, first served, and divides the
-//! rest of the capacity equally (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5; specifications/pdq.md
-//! §6).
+//! rest of the capacity equally (Wilson, Ballani, Karagiannis, Rowstron, SIGCOMM 2011, §4 and §5;
+//! specifications/pdq.md §6).
 //!
 //! Once per round trip each flow returns its grant and requests a new grant. If enough capacity is left, the flow gets
 //! the desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back
@@ -143,7 +143,7 @@ impl Controller {
         granted
     }
 
-    /// The sums over flows.
+    /// The sums over all flows of the link.
     #[must_use]
     pub fn sums(&self) -> Sums {
         self.sums

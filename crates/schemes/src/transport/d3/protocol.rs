@@ -7,8 +7,9 @@ use raddle_wire::Minifloat;
 use raddle_wire::d3::{self, Request};
 use raddle_wire::rated::{Kind, Segment};
 
-/// D3 at a host. Once per round trip, a flow requests the rate that meets its deadline. The flow sends at the least
-/// rate that the routers have granted. Without a grant, the flow sends only requests (the base rate of the paper).
+/// D3 at a host. Once per round trip, a flow requests the rate that meets its deadline. The flow sends at the least of
+/// the rates that the routers on its path have granted. Without a grant, the flow sends only requests (the base rate of
+/// the paper).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct D3 {
     /// True if a flow ends as soon as it can no longer meet its deadline.
@@ -23,7 +24,7 @@ pub(crate) struct Sender {
     /// The grant of each router on the path, from the last answer. Unused entries contain the greatest representable
     /// rate.
     grants: [Minifloat; Request::ROUTERS],
-    /// The least of the grants; zero before the first answer.
+    /// The least of the grants, but at most the greatest rate that the flow can have; zero before the first answer.
     rate: Rate,
     /// Departure time of the flow's unanswered request; `None` if all requests have been answered.
     asked: Option<Time>,

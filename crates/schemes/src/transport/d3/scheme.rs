@@ -13,7 +13,7 @@ use raddle_core::{Duration, PortAgent};
 use raddle_topology::Link;
 use raddle_wire::d3::{Packet, Request};
 
-/// D3.
+/// The transport D3.
 pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "d3",

@@ -6,8 +6,8 @@ use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
 /// The link rate for which the paper gives parameters (Zhu et al., §6). On faster links, the thresholds and the steps
-/// of increase grow in proportion to the rate (transports.md §0.6). Queueing and recovery then take as long as at 40
-/// Gb/s.
+/// of increase grow in proportion to the rate (specifications/transports.md §0.6). Queueing and recovery then take as
+/// long as at 40 Gb/s.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 
 const R_AI: Parameter = Parameter::new(
@@ -64,7 +64,8 @@ parameters! {
         /// time without progress after which a sender goes back to the first unacknowledged packet
         rto: Duration = Duration::from_ms(4), Duration::from_ns(1)..=Duration::from_ms(60_000);
         // InfiniBand's retry counter has three bits, and is usually set to 7.
-        /// number of timeouts without progress after which the sender gives up the flow
+        /// number of successive timeouts without progress at which the sender goes back; at the next timeout, it gives
+        /// up the flow
         retries: u32 = 7, 0..=1_000_000;
         // In the authors' ns-3 model, `ack_interval` is 256. With 256, a flow at the least rate would receive less than
         // one acknowledgement per RTO.

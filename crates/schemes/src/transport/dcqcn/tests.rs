@@ -1,5 +1,5 @@
-//! Tests of two DCQCN hosts on a link that loses packets. Every byte is delivered once, and in the end both hosts are
-//! idle.
+//! Tests of two DCQCN hosts on a link that loses packets. With go-back-N, every flow is delivered once, and in the end
+//! no event remains.
 
 use super::Params;
 use super::params::Recovery;
@@ -23,7 +23,7 @@ struct Pair {
     port: PortState,
     /// For each host: the time of the next poll.
     wakes: [Time; 2],
-    /// For each host: the packet in transmission, and the end of its transmission.
+    /// For each host: the time at which the transmission of its current data packet ends, and this packet.
     leaving: [Option<(Time, Packet)>; 2],
     under_way: Vec<(Time, usize, Packet)>,
     /// Returns true if the link loses a packet. The arguments are the sending host, the packet's number among all
@@ -77,7 +77,10 @@ impl Pair {
                         self.under_way.push((left + DELAY, 1 - host, packet.clone()));
                     }
                     if is_data {
-                        assert!(self.leaving[host].replace((left, packet)).is_none(), "one at a time");
+                        assert!(
+                            self.leaving[host].replace((left, packet)).is_none(),
+                            "one data packet at a time"
+                        );
                     }
                 }
                 Output::Report(report) => self.reports.push((self.now, report)),
@@ -154,7 +157,11 @@ fn a_flow_without_losses_is_acknowledged_every_16_packets_and_at_its_end() {
             Report::Closed { key: FlowKey(0), retransmissions: 0 }
         ))
     );
-    assert_eq!((pair.sent, pair.acknowledgements), ([100, 7], 7), "100 = 6 x 16 + 4");
+    assert_eq!(
+        (pair.sent, pair.acknowledgements),
+        ([100, 7], 7),
+        "six acknowledgements of 16 packets, and one of the last 4"
+    );
     assert_eq!(pair.now, all + Duration::from_ps(9_600) + DELAY, "no timer runs after the flow has closed");
 }
 
@@ -235,7 +242,7 @@ fn a_third(host: usize, number: usize, packet: &Packet) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Each flow is delivered once and closed, whatever packets are lost in either direction.
+    /// Each flow is delivered once and closed, although about 30% of the packets are lost in each direction.
     #[test]
     fn every_byte_arrives_once(
         sizes in prop::collection::vec(1_u64..60_000, 1..6),

@@ -7,7 +7,7 @@
 //! condition for giving up a flow.
 //!
 //! A flow may be split into subflows (Multipath PDQ). Each subflow has its own path and sends a part of the flow's
-//! packets. The unsent packets of a paused subflow move to the sending subflow with the fewest packets left.
+//! packets. The unsent and lost packets of a paused subflow move to the sending subflow with the fewest bytes left.
 //!
 //! Loss detection: paths keep packets in order, so an acknowledgement proves that earlier unacknowledged packets are
 //! lost. A timeout detects the loss of the last packets of a flow. Cost: one heap entry and one ring-buffer entry per
@@ -74,7 +74,7 @@ impl Outlook {
     }
 }
 
-/// Key that orders the flows of a host; the flow with the least key sends first.
+/// Key that orders the subflows of a host; the subflow with the least key sends first.
 pub(crate) type Precedence = (u32, u32);
 
 /// The protocol between a sender and the switches.

@@ -44,7 +44,7 @@ pub(super) struct Outgoing<S> {
 
 struct Sending<S> {
     subflow: Subflow,
-    /// The subflow's path.
+    /// The number of the subflow's path, as in packet headers.
     path: u16,
     /// The host's port at which the path begins.
     port: PortId,
@@ -70,7 +70,8 @@ pub(super) enum Progress {
 }
 
 impl<S> Outgoing<S> {
-    /// The state of flow `number` at its start. `path` returns the path and the port of a subflow.
+    /// The state of flow `number` at its start. `path` returns the number of a subflow's path, and the host's port at
+    /// which the path begins.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "an index of a subflow is at most the number of packets, a `u32`"
@@ -170,7 +171,8 @@ impl<S> Outgoing<S> {
         due.min(ends)
     }
 
-    /// The subflow's precedence and port. `None` if the subflow has no rate or the protocol defines no precedence.
+    /// The subflow's precedence and port. `None` if the subflow is not open or has no rate, or if the protocol defines
+    /// no precedence.
     pub(super) fn precedence<P: Protocol<Sender = S>>(
         &self,
         now: Time,

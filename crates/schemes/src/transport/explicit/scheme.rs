@@ -52,8 +52,9 @@ pub(crate) struct Form {
     pub(crate) paths: u32,
 }
 
-/// The fluid model of PDQ, D3 or RCP. Flows share links according to `policy`. A flow's traffic takes the paths of the
-/// flow's `subflows` subflows. `paths` is the value of [`pinned::PATHS`].
+/// The fluid model of PDQ, D3 or RCP. Flows share links according to `policy`. `subflows` returns the number of a
+/// flow's subflows, and the flow's traffic takes the paths of these subflows. `paths` is the value of
+/// [`pinned::PATHS`].
 ///
 /// # Errors
 /// If the fabric has paths of more than `most_links` links.
@@ -93,8 +94,8 @@ fn split(
     }))
 }
 
-/// The function that builds nodes and egress ports. `protocol` makes the protocol of each host, and `agent` makes the
-/// controller of the egress port of each link.
+/// Makes the functions that build nodes and egress ports. `protocol` makes the protocol of each host, and `agent` makes
+/// the controller of the egress port of each link.
 ///
 /// # Errors
 /// If the fabric has too many nodes, or paths that are too long.

@@ -70,7 +70,7 @@ struct Pair {
     now: Time,
     hosts: [ExplicitHost<Echo>; 2],
     wake: [Time; 2],
-    /// The hosts' links.
+    /// The state of each host's port.
     ports: [PortState; 2],
     /// Packets in flight, by arrival time and then by order of departure, with their receiver.
     wire: BTreeMap<(Time, u32), (usize, Packet)>,
@@ -120,7 +120,7 @@ impl Pair {
         loop {
             match self.hosts[of].poll(self.now, &Ports(&self.ports[of..=of])) {
                 Output::Send { mut packet, .. } => {
-                    let segment = *packet.header.rated().expect("the protocol's");
+                    let segment = *packet.header.rated().expect("a packet must have the protocol's header");
                     self.sent.push((self.now, segment.kind, segment.ack, segment.seq));
                     self.passed += 1;
                     let port = &mut self.ports[of];
@@ -162,7 +162,7 @@ impl Pair {
             }
             self.now = at;
             if arrives == at {
-                let (_, (to, packet)) = self.wire.pop_first().expect("it is there");
+                let (_, (to, packet)) = self.wire.pop_first().expect("a packet must be in flight");
                 self.hosts[to].handle(at, Input::Packet { packet: &packet, port: raddle_core::PortId(0) });
                 self.poll(to);
             } else {
@@ -289,8 +289,8 @@ fn the_most_critical_flow_of_a_host_is_served_first() {
 
 #[test]
 fn a_flow_that_waits_for_its_host_probes_once_per_round_trip() {
-    // Both flows are granted the full rate of the link, which the short flow uses for 1.2 ms. Without probes, the links
-    // of the long flow would keep their capacity for it all that time.
+    // Both flows are granted the full rate of the link, which the short flow uses for 1.2 ms. Without probes, the long
+    // flow's links would reserve capacity for the long flow all that time.
     let mut pair = Pair::of(Echo { is_ordered: true }, 1, pass());
     for (id, packets) in [(0, 100), (1, 200)] {
         let flow = Flow::new(FlowId(id), NodeId(0), NodeId(1), Bytes(packets * 1_460), Time::ZERO);
@@ -313,7 +313,7 @@ fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
     let mut pair = Pair::new(
         1,
         Box::new(move |_, _, packet| {
-            let segment = packet.header.rated().expect("the protocol's");
+            let segment = packet.header.rated().expect("a packet must have the protocol's header");
             let is_lost =
                 segment.kind == Kind::Data && !segment.ack && [1, 9].contains(&segment.seq) && lost < 2;
             lost += u32::from(is_lost);
@@ -324,7 +324,7 @@ fn gaps_reveal_lost_packets_and_timeouts_reveal_a_lost_tail() {
     let repeated = |number| {
         pair.sent.iter().filter(|of| of.1 == Kind::Data && !of.2 && of.3 == number).map(|of| of.0).nth(1)
     };
-    assert_eq!(repeated(1), Some(us(100 + 24 + 100)), "when the third packet is acknowledged");
+    assert_eq!(repeated(1), Some(us(100 + 24 + 100)), "the third packet is acknowledged");
     assert_eq!(repeated(9), Some(us(100 + 108 + 300)), "after the least timeout");
     assert_eq!(pair.closed(), Some((us(608), 2)));
     pair.assert_forgotten();
@@ -338,7 +338,7 @@ fn lost_syns_and_terms_are_sent_again_and_repeated_ones_do_no_harm() {
         let mut pair = Pair::new(
             1,
             Box::new(move |_, _, packet| {
-                let segment = packet.header.rated().expect("the protocol's");
+                let segment = packet.header.rated().expect("a packet must have the protocol's header");
                 let way = match segment.kind {
                     Kind::Syn => 0,
                     Kind::Term => 1,

@@ -31,7 +31,8 @@ use raddle_core::Duration;
 pub(crate) struct Params {
     /// Time without progress after which a sender goes back to the first unacknowledged packet.
     pub(crate) rto: Duration,
-    /// Number of retransmission timeouts (`rto`) without progress after which the sender gives up the flow.
+    /// Number of successive timeouts without progress at which the sender goes back. At the next timeout, the sender
+    /// gives up the flow.
     pub(crate) retries: u32,
     /// Number of packets per requested acknowledgement. The last packet of a flow always requests an acknowledgement.
     pub(crate) ack_interval: u32,
@@ -46,7 +47,7 @@ pub(crate) const NUMBERS: u64 = 1 << 24;
 /// mistaken for a new packet (InfiniBand Architecture Specification, volume 1, §9.7.1).
 pub(crate) const MOST_OUTSTANDING: u64 = NUMBERS / 2;
 
-/// The 24 bits of a packet's number that the header carries.
+/// The lower 24 bits of a packet's number, which the header carries.
 pub(crate) const fn on_wire(number: u64) -> u32 {
     (number % NUMBERS) as u32
 }

@@ -159,13 +159,13 @@ mod tests {
         let mut sender = Sender { acknowledged: NUMBERS - 2, sent: NUMBERS + 5, ..Sender::new() };
         assert!(sender.hears(ms(0), 3, &PARAMS));
         assert_eq!(sender.acknowledged(), NUMBERS + 3);
-        assert!(!sender.hears(ms(0), 2, &PARAMS), "older");
-        assert!(!sender.hears(ms(0), 6, &PARAMS), "never sent");
+        assert!(!sender.hears(ms(0), 2, &PARAMS), "an older acknowledgement");
+        assert!(!sender.hears(ms(0), 6, &PARAMS), "an acknowledgement of packets that were never sent");
     }
 
     proptest! {
-        /// For any sequence of acknowledgements, the first unacknowledged packet only advances, and never past the last
-        /// packet sent.
+        /// For any sequence of acknowledgements, the first unacknowledged packet only advances, and no packet that was
+        /// never sent counts as acknowledged.
         #[test]
         fn acknowledgements_advance(sent in 1_u64..50, heard in prop::collection::vec(0_u32..1 << 24, 0..20)) {
             let mut sender = sender(sent);

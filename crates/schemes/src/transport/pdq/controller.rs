@@ -1,5 +1,5 @@
-//! PDQ's controller of one link of a switch: it decides which flows send, and at which rates. The controller's only
-//! inputs are packets and the time.
+//! PDQ's controller of one link: it decides which flows send over the link, and at which rates. The controller's only
+//! inputs are packets, the time and the length of the link's queue.
 
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::Parameters;
@@ -60,7 +60,8 @@ impl Controller {
     }
 
     /// Handles a packet that requests a rate, before the packet joins a queue of `waiting` bytes. Writes a grant or a
-    /// pause into the header. The grant may be lower than the request.
+    /// pause into the header. The grant may be lower than the request. If another switch has paused the flow, the
+    /// header does not change.
     pub(crate) fn forward(&mut self, now: Time, key: FlowKey, header: &mut Scheduling, waiting: u64) {
         let rtt = Duration::from_ns(header.rtt.get());
         if rtt > Duration::ZERO {
@@ -94,7 +95,7 @@ impl Controller {
         }
     }
 
-    /// Handles an acknowledgement on its way back: commits the rate that all switches have granted. In profile F, the
+    /// Handles an acknowledgement on its way back: records the rate that all switches have granted. In profile F, the
     /// flow keeps this rate only as far as the link still has the capacity.
     pub(crate) fn acknowledge(&mut self, key: FlowKey, header: &mut Scheduling) {
         if self.rules.is_fast() && header.pauseby == Scheduling::NOBODY {
@@ -113,7 +114,8 @@ impl Controller {
         self.commit(key, header);
     }
 
-    /// Records the rate or the pause in the acknowledgement as the flow's current state.
+    /// Records the rate or the pause that the acknowledgement states as the flow's current state. Removes a flow that
+    /// another switch has paused.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn commit(&mut self, key: FlowKey, header: &mut Scheduling) {
         if header.pauseby != Scheduling::NOBODY {
@@ -141,13 +143,13 @@ impl Controller {
     }
 
     /// Checks a grant on its way back, and lowers or revokes it if more critical flows have taken the capacity since
-    /// the flow's request. Flows that start together all get the line rate until a more critical one follows. Without
-    /// this check, each of them would send for one round trip. While another switch pauses a flow, the flow is not in
-    /// this controller's list. The other switch may release several such flows at once, and without this check each of
-    /// them would send at line rate (specifications/pdq.md §4.5).
+    /// the flow's request. If several flows start together, each flow that is more critical than all earlier ones is
+    /// granted the line rate. Without this check, all these flows would send for one round trip. While another switch
+    /// pauses a flow, the flow is not in this controller's list. If the other switch released several flows at once,
+    /// they too would all send for one round trip (specifications/pdq.md §4.5).
     ///
     /// This function does not add the flow to the list; the flow joins with its next packet. The flow may already have
-    /// ended: its TERM may have passed this link before the acknowledgement.
+    /// ended: its TERM, the packet that ends a flow, may have passed this link before the acknowledgement.
     fn check(&self, key: FlowKey, header: &mut Scheduling) {
         let index = match self.flows.index(key) {
             Some(index) => index,
@@ -193,7 +195,8 @@ impl Controller {
         Some(self.flows.trim(most, index))
     }
 
-    /// Handles a packet of a flow outside the list. These flows share the remaining capacity equally, as in RCP.
+    /// Handles a packet of a flow outside the list. The flows outside the list share the capacity that the listed flows
+    /// leave free, in equal parts as in RCP.
     fn share_rest(&mut self, now: Time, key: FlowKey, header: &mut Scheduling) {
         self.unlisted.insert(key, now);
         let rest = self.capacity.saturating_sub(self.flows.granted()) / self.unlisted.len() as u64;
@@ -208,8 +211,8 @@ impl Controller {
     }
 
     /// Maximum length of the list (specifications/pdq.md §4.1). Without trimming, this is the configured length. With
-    /// trimming, the list also has at most twice as many flows as there are sending flows. Each sending flow then has
-    /// one waiting flow to replace it.
+    /// trimming, the list also has at most twice as many flows as there are sending flows, but room for at least two.
+    /// Each sending flow then has one waiting flow to replace it.
     fn most_flows(&self) -> usize {
         if self.rules.trim {
             let sending = self.flows.entries().iter().filter(|entry| entry.rate > 0).count();
@@ -228,7 +231,8 @@ impl Controller {
     /// Dampening (specifications/pdq.md §4.2). Returns true if a flow with rate zero must wait, because another flow
     /// was accepted a short time ago and its packets have not arrived yet. Without dampening, all flows that request a
     /// rate at the same time would be granted the same capacity. The caller applies dampening to all flows with rate
-    /// zero, because new flows are not marked as paused.
+    /// zero, because new flows are not marked as paused. In profile F, dampening does not delay a flow that is more
+    /// critical than the accepted flow.
     fn is_dampened(&self, now: Time, criticality: Criticality) -> bool {
         self.accepted.is_some_and(|(at, other)| {
             now < at + self.rules.dampening
@@ -250,7 +254,8 @@ impl Controller {
         self.capacity = share(Rate::from_bps(self.line), &self.rules).saturating_sub(drain);
     }
 
-    /// Removes flows of which no packet has arrived for twenty round trips.
+    /// Removes flows of which no packet has arrived for twenty round trips. A flow in the list stays at least for four
+    /// of its probe intervals.
     fn clean(&mut self, now: Time) {
         let silence = self.rtt * 20;
         if now < self.cleaned + silence {

@@ -118,8 +118,8 @@ impl FlowList {
         keep
     }
 
-    /// Removes a flow if no packet of it has arrived for longer than both `silence` and four times its probe interval.
-    /// The flow's host is dead, or all TERMs of the flow were lost.
+    /// Removes each flow of which no packet has arrived for longer than both `silence` and four times the flow's probe
+    /// interval. Such a flow's sender is dead, or all packets that end the flow (TERMs) were lost.
     pub(crate) fn forget(&mut self, now: Time, silence: Duration) {
         let places = &mut self.places;
         self.entries.retain(|entry| {
@@ -137,9 +137,10 @@ impl FlowList {
         self.entries.iter().map(|entry| entry.rate).sum()
     }
 
-    /// The part of `capacity` that the flows before `index` leave free (Availbw, specifications/pdq.md §4.2). Early
-    /// Start ignores flows that need less than K round trips to complete, until the ignored flows together need K round
-    /// trips. A flow that has not measured its round trip is assumed to have round trip `rtt`.
+    /// The part of `capacity`, in bit/s, that the flows before `index` leave free (Availbw,
+    /// specifications/pdq.md §4.2). Early Start ignores flows that need less than K round trips to complete, until the
+    /// ignored flows together need K round trips. A flow that has not measured its round trip is assumed to have round
+    /// trip `rtt`.
     #[must_use]
     pub(crate) fn available(&self, index: usize, capacity: u64, rtt: Duration, rules: &Parameters) -> u64 {
         let mut ignored = 0.0;

@@ -30,8 +30,8 @@ pub(crate) struct Sender {
     drawn: u32,
 }
 
-/// The least interval between probes: one round trip (`I_MIN`). Receivers write this value into every answer, so that
-/// the interval does not grow for ever.
+/// The least interval between probes (`I_MIN`), in sixteenths of a round trip: one round trip. Receivers write this
+/// value into every answer, so that the interval does not grow for ever.
 #[allow(clippy::cast_possible_truncation, reason = "the constant is below 2^16")]
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 
@@ -49,7 +49,7 @@ impl Pdq {
         Self { parameters, seed }
     }
 
-    /// The expected transmission time that the header states, in ticks.
+    /// The expected transmission time that the header states, in ticks of 10 ns.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn expected(&self, sender: &Sender, view: &View) -> u32 {
         let time = match self.parameters.ranking {
@@ -72,7 +72,7 @@ impl Pdq {
     }
 }
 
-/// The flow's deadline as a header field.
+/// The flow's deadline as a header field, in microseconds; [`Scheduling::NEVER`] if the flow has no deadline.
 fn deadline(view: &View) -> u32 {
     match view.deadline {
         Time::NEVER => Scheduling::NEVER,
@@ -97,8 +97,9 @@ impl Protocol for Pdq {
     fn write(&mut self, sender: &mut Sender, view: &View, segment: Segment) -> Header {
         let asks = segment.kind != Kind::Syn || self.parameters.syn_grants;
         sender.asked |= asks;
-        // The smoothed round-trip time includes queueing delay. If headers contained this time, longer queues would
-        // make more flows seem nearly complete to the links.
+        // The smoothed round-trip time includes queueing delay. With this time in headers, longer queues would make
+        // more flows seem nearly complete to the links. In profile F, headers therefore contain the least round-trip
+        // time.
         let rtt = if self.parameters.is_fast() { view.least_rtt } else { view.rtt };
         let scheduling = Scheduling {
             rate: u32::try_from(view.limit.as_bps() / 1_000).unwrap_or(u32::MAX),
@@ -140,13 +141,14 @@ impl Protocol for Pdq {
         }
     }
 
-    /// The host ranks its flows in the same way as links rank flows.
+    /// In profile F, the host ranks its flows in the same way as links rank flows. In profile L, the host does not rank
+    /// its flows.
     fn precedence(&self, sender: &Sender, view: &View) -> Option<Precedence> {
         self.parameters.is_fast().then(|| (deadline(view), self.expected(sender, view)))
     }
 
-    /// Early Termination (specifications/pdq.md §2, rule 6). A host that does not know the size of a flow cannot tell
-    /// whether the flow will miss its deadline.
+    /// Early Termination (specifications/pdq.md §2, rule 6). Unless the ranking is exact, the host does not know the
+    /// flow's size, and assumes a remaining transmission time of zero.
     fn gives_up(&self, outlook: &Outlook) -> bool {
         let least = match self.parameters.ranking {
             Ranking::Exact => outlook.least_time(),
@@ -183,7 +185,9 @@ mod tests {
         let mut pdq = Pdq::new(parameters, 1);
         let flow = Flow::new(FlowId(flow), NodeId(0), NodeId(1), Bytes(1), Time::ZERO);
         let mut sender = pdq.open(&flow);
-        let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else { panic!("PDQ's") };
+        let Header::Pdq(packet) = pdq.write(&mut sender, view, Segment::default()) else {
+            panic!("not PDQ's header")
+        };
         packet.scheduling
     }
 
@@ -208,11 +212,15 @@ mod tests {
     fn the_network_need_not_know_how_long_flows_are() {
         let random = Parameters { ranking: Ranking::Random, ..Parameters::default() };
         let ranks = [0, 1].map(|flow| [0, 50].map(|at| written(random, flow, &view(at)).expected));
-        assert!(ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0], "drawn once for each flow");
+        assert!(
+            ranks[0][0] == ranks[0][1] && ranks[0][0] != ranks[1][0],
+            "the rank is drawn once for each flow"
+        );
         let sent = Parameters { ranking: Ranking::Sent, ..Parameters::default() };
-        // The 120 KB sent are rounded down to two steps of 50 KB, which take 0.8 ms at 1 Gb/s.
+        // The 120 KB that the flow has sent are rounded down to 100 KB, two steps of 50 KB. At 1 Gb/s, 100 KB take
+        // 0.8 ms, which is 80,000 ticks of 10 ns.
         assert_eq!(written(sent, 0, &view(1)).expected, UNKNOWN + 80_000);
-        assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "none seems nearly complete");
+        assert!(ranks.iter().flatten().all(|&rank| rank >= UNKNOWN), "no flow seems nearly complete");
     }
 
     #[test]
@@ -229,9 +237,12 @@ mod tests {
         let pdq = Pdq::new(Parameters::default(), 1);
         assert!(
             !pdq.gives_up(&outlook(4_990, false)) && pdq.gives_up(&outlook(4_991, false)),
-            "10 us are left"
+            "the remaining bytes take 10 us"
         );
-        assert!(!pdq.gives_up(&outlook(4_800, true)) && pdq.gives_up(&outlook(4_801, true)), "a round trip");
+        assert!(
+            !pdq.gives_up(&outlook(4_800, true)) && pdq.gives_up(&outlook(4_801, true)),
+            "a paused flow needs a round trip of 200 us"
+        );
         let patient = Pdq::new(Parameters { variant: Variant::EarlyStart, ..Parameters::default() }, 1);
         assert!(!patient.gives_up(&outlook(6_000, true)));
     }

@@ -12,7 +12,7 @@ use raddle_core::{LinkId, PortAgent};
 use raddle_topology::Link;
 use raddle_wire::pdq::Packet;
 
-/// PDQ.
+/// The transport PDQ.
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "pdq",

@@ -1,5 +1,5 @@
-//! Tests of the flow list and of the controller, without hosts. Many of these tests are worked examples of
-//! specifications/pdq.md §13.
+//! Tests of the flow list and of the controller, without hosts. The tests whose names begin with `oracle_13` are worked
+//! examples of specifications/pdq.md §13.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -163,7 +163,11 @@ fn the_most_critical_flow_has_the_link_and_a_more_critical_one_takes_it() {
     assert_eq!(round(&mut controller, us(2), 3, asks(40.0)), Some(1_000_000));
     assert_eq!(round(&mut controller, us(3), 1, asks(50.0)), None);
     let late = Scheduling { deadline: 9_000, ..asks(90.0) };
-    assert_eq!(round(&mut controller, us(4), 4, late), Some(1_000_000), "deadlines before all others");
+    assert_eq!(
+        round(&mut controller, us(4), 4, late),
+        Some(1_000_000),
+        "a flow with a deadline goes before all others"
+    );
     controller.end(FlowKey(4));
     assert_eq!(round(&mut controller, us(5), 3, asks(40.0)), Some(1_000_000));
 }
@@ -369,7 +373,7 @@ fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
                 flows.iter().map(|&(key, left)| round(&mut controller, now, key, asks(left))).collect();
             assert!(again.iter().zip(&granted).all(|(again, of)| again.unwrap_or(0) == of.1), "seed {seed}");
             let first = (0..flows.len()).min_by(|&a, &b| flows[a].1.total_cmp(&flows[b].1)).expect("flows");
-            assert!(granted[first].1 > 0, "the most critical sends");
+            assert!(granted[first].1 > 0, "the most critical flow sends");
             controller.end(FlowKey(flows.remove(first).0));
         }
         assert!(controller.flows.entries().is_empty());

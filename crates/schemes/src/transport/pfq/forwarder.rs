@@ -62,7 +62,7 @@ pub(crate) struct PfqForwarder {
     routing: Arc<Routing>,
     mode: Mode,
     ports: Vec<Port>,
-    /// Time of the next tick; [`Time::NEVER`] while all credits are acknowledged.
+    /// Time of the next tick; [`Time::NEVER`] while the ledgers of all ports are settled (`Ledger::is_settled`).
     tick: Time,
     /// Credits and acknowledgements to send after a tick, with the port of each.
     again: Vec<(PortId, Credit)>,
@@ -195,6 +195,7 @@ impl Forwarder for PfqForwarder {
         self.tick = if all_settled { Time::NEVER } else { now + TICK };
     }
 
-    /// PFQ does not handle failures: packets for a failed link wait until the link is repaired.
+    /// PFQ does not handle failures: a packet that can leave only through a failed link waits until the link is
+    /// repaired.
     fn link(&mut self, _: LinkId, _: bool) {}
 }

@@ -117,8 +117,8 @@ mod tests {
         let credits: Vec<Credit> = (10..19).map(|flow| near.give(flow)).collect();
         assert_eq!(far.take(&credits[0]), [10]);
         assert_eq!(far.take(&credits[2]), [12, 11]);
-        assert_eq!(far.take(&credits[2]), [0; 0], "once");
-        assert_eq!(far.take(&credits[1]), [0; 0], "late");
+        assert_eq!(far.take(&credits[2]), [0; 0], "a duplicate");
+        assert_eq!(far.take(&credits[1]), [0; 0], "an outdated credit");
         assert_eq!(far.take(&credits[3]), [13]);
     }
 
@@ -137,7 +137,7 @@ mod tests {
         let taken: Vec<u32> =
             again.iter().flat_map(|credit| far.take(credit).iter().copied().rev()).collect();
         assert_eq!(taken, [10, 11, 12, 13, 14, 15]);
-        let [word] = said(&mut far)[..] else { panic!("one word") };
+        let [word] = said(&mut far)[..] else { panic!("not one acknowledgement") };
         assert_eq!((word.taken, word.flows().len()), (6, 0));
         assert_eq!(near.take(&word), [0; 0]);
         assert!(near.is_settled() && far.is_settled());

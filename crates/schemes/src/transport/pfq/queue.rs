@@ -67,7 +67,7 @@ impl FlowQueues {
     }
 }
 
-/// The flow of a PFQ packet.
+/// The flow of a data packet; `None` for other packets.
 pub(super) fn flow_of(packet: &Packet) -> Option<u32> {
     match &packet.header {
         Header::R2c2Data(data) => Some(data.flow),

@@ -10,7 +10,7 @@ use raddle_core::{Bytes, Parts};
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
-/// PFQ.
+/// The transport PFQ.
 pub(crate) const TRANSPORT: Transport = Transport {
     info: INFO,
     make: Make::Whole { routings: &["rps"], build },

@@ -59,7 +59,7 @@ fn credits_run_out_and_come_back() {
         assert_eq!(forward(7, 1), Verdict::Forward(PortId(0)));
     }
     assert_eq!(forward(7, 1), Verdict::Hold(HoldKey(7)));
-    assert_eq!(forward(8, 1), Verdict::Forward(PortId(0)), "another flow has its own");
+    assert_eq!(forward(8, 1), Verdict::Forward(PortId(0)), "another flow has its own buffers");
     // Ports 0 and 2 both lead to node 5, the diagonal neighbour. The forwarder avoids port 0, where flow 7 has no
     // credit.
     assert_eq!(forward(7, 5), Verdict::Forward(PortId(2)));
@@ -83,7 +83,7 @@ fn a_newcomer_is_served_at_its_first_turn() {
     let mut order: Vec<u32> = (0..3).map_while(|_| queues.pop(Time::ZERO, Paused::NONE)).collect();
     queues.push(Time::ZERO, 9, &packet(9, 3, 1_536));
     order.extend((0..4).map_while(|_| queues.pop(Time::ZERO, Paused::NONE)));
-    assert!(order[3..].contains(&9), "{order:?}: one packet of each other flow at most goes before it");
+    assert!(order[3..].contains(&9), "{order:?}: at most one packet of each other flow goes before packet 9");
 }
 
 #[test]

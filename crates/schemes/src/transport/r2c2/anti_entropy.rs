@@ -51,17 +51,17 @@ pub(super) struct AntiEntropy {
     /// Random offset of the first round, so that nodes do not run their rounds at the same time.
     phase: Duration,
     next: Time,
-    /// Number of rounds that this node must still run after the last fault.
+    /// Number of rounds that this node must still run after the latest fault.
     left: u32,
     /// True if a broadcast of this node was lost. The node must then send a digest, because other nodes may not know
     /// that their entries are wrong.
     must_speak: bool,
-    /// Time of the last topology change, if there was one.
+    /// Time of the latest topology change; `None` before the first.
     changed: Option<Time>,
     /// By source node: the time of the last confirmation of this node's table entries for that source. The first round
     /// with such entries and each topology change also set this time.
     confirmed: BTreeMap<u16, Time>,
-    /// Source nodes whose last digest disagreed with this node's table.
+    /// Source nodes whose latest digest disagreed with this node's table.
     contradicted: BTreeSet<u16>,
     /// By source node: the number of the open snapshot request. An event of the source removes the entry.
     asked: BTreeMap<u16, u32>,
@@ -117,8 +117,8 @@ impl AntiEntropy {
         self.begin(now);
     }
 
-    /// Called when this node's table has flows. Under [`Doubt::Always`], starts the rounds if no round is scheduled,
-    /// and then returns true.
+    /// Called when this node's table may have flows. Under [`Doubt::Always`], starts the rounds if no round is
+    /// scheduled, and then returns true.
     pub(super) fn flows_known(&mut self, now: Time) -> bool {
         let begins = self.doubt == Doubt::Always && self.next == Time::NEVER;
         if begins {

@@ -1,7 +1,7 @@
 //! The receiving end of reliable flows: records which packets have arrived, and schedules acknowledgements.
 //!
-//! The receiver remembers a complete flow until the source has announced the flow's end. If the last acknowledgement is
-//! lost, the source retransmits a packet, and the receiver must acknowledge it again.
+//! The receiver remembers a complete flow until a while ([`MEMORY`]) after the source has announced the flow's end. If
+//! the last acknowledgement is lost, the source retransmits a packet, and the receiver must acknowledge it again.
 
 use crate::transport::lids::QUARANTINE;
 use crate::transport::reassembly::Incoming;
@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, VecDeque};
 const PACKETS_ANSWERED: u32 = 4;
 /// Longest delay of an acknowledgement.
 const PATIENCE: Duration = Duration::from_us(20);
-/// Time for which the receiver remembers an ended flow. By then, all packets of the flow have left the fabric, and the
-/// flow's number is not reused yet.
+/// Time for which the receiver remembers an ended flow. When this time ends, all packets of the flow have left the
+/// fabric, and no new flow has the flow's number yet.
 const MEMORY: Duration = Duration::from_ps(QUARANTINE.as_ps() / 2);
 
 /// All incoming flows of a node, by handle.
@@ -48,8 +48,8 @@ struct Arriving {
     due: Time,
     /// Bytes received in order; counted only if the node reports progress.
     bytes: u64,
-    /// Sequence number and payload bytes of each packet that has arrived out of order. Used only if the node reports
-    /// progress.
+    /// Sequence number and payload bytes of each received packet that waits for an earlier packet. Used only if the
+    /// node reports progress.
     early: FxHashMap<u32, u16>,
 }
 
@@ -135,7 +135,8 @@ impl Arrivals {
         Taken { in_order, delivered: None, answer }
     }
 
-    /// Time at which the next acknowledgement is due.
+    /// Time of the next call of [`next_answer`](Self::next_answer), at which an acknowledgement may be due; or
+    /// [`Time::NEVER`].
     pub(super) fn due(&self) -> Time {
         self.owed.front().map_or(Time::NEVER, |&(due, _)| due)
     }
@@ -218,8 +219,8 @@ impl Arriving {
         (self.bytes > before).then_some(Bytes(self.bytes))
     }
 
-    /// The acknowledgement in answer to packet `seq`. Its bitmap ends at the highest packet that has arrived since the
-    /// last acknowledgement.
+    /// The acknowledgement in answer to packet `seq`. Its bitmap includes the highest packet that has arrived since the
+    /// last acknowledgement, or packet `seq` if none has.
     fn answer(&mut self, key: u32, seq: u32) -> Answer {
         let next = self.incoming.next();
         let highest = if self.unanswered > 0 { self.highest } else { seq };
@@ -229,7 +230,7 @@ impl Arriving {
         let from = (above + 1).saturating_sub(Acknowledgement::SPAN.into());
         let bits = (0..u32::from(Acknowledgement::SPAN))
             .fold(0_u64, |bits, i| bits << 1 | u64::from(self.incoming.has_ahead(from + i)));
-        let from = u16::try_from(from).expect("the offset must be less than the window");
+        let from = u16::try_from(from).expect("the offset must be less than 2^16");
         Answer { key, seq, next, from, arrived: bits.to_be_bytes() }
     }
 }
@@ -305,7 +306,7 @@ mod tests {
         assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer, None);
         assert_eq!(arrivals.take(at(0), &packet(0, 0)).answer.map(|answer| answer.next), Some(1));
         assert_eq!(arrivals.take(at(1), &packet(11, 0)).answer.map(|answer| answer.arrived), Some([0; 8]));
-        assert_eq!(arrivals.take(at(1), &packet(10, 0)).answer, None, "the last within the window");
+        assert_eq!(arrivals.take(at(1), &packet(10, 0)).answer, None, "the last packet within the window");
     }
 
     #[test]

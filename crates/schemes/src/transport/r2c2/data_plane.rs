@@ -58,15 +58,15 @@ impl DataPlane {
         &self.fabric.params
     }
 
-    /// The rates of all flows of a table, in bit/s, each with the flow's handle.
+    /// The handle and the rate, in bit/s, of each flow in a table.
     pub(crate) fn rates(&self, table: &FlowTable) -> Vec<(u32, f64)> {
         let all = table.all();
         let rates = rates::rates(self.params(), &self.view, &all);
         all.iter().map(Entry::key).zip(rates.iter().copied()).collect()
     }
 
-    /// The rate limits of the flows that this node sends, in bit/s, each with the flow's handle. Flows without a rate
-    /// limit are left out.
+    /// The handle and the rate limit, in bit/s, of each flow that this node sends. Flows without a rate limit are left
+    /// out.
     pub(crate) fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.sender.flows().iter().filter_map(|flow| Some((self.sender.handle(flow.lid), flow.rate()?)))
     }
@@ -98,8 +98,8 @@ impl DataPlane {
         packet.header.routed().is_some_and(|data| NodeId(data.dst.into()) != self.id)
     }
 
-    /// The header of a control packet about flow `flow` with `plen` bytes of payload. `protocol` chooses the packet's
-    /// path. `None` if no path exists.
+    /// The header of a control packet to node `dst` about flow `flow`, with `plen` bytes of payload. The routing
+    /// protocol `protocol` chooses the packet's path. `None` if no path exists.
     pub(crate) fn control(&mut self, protocol: Protocol, dst: u16, flow: u32, plen: u16) -> Option<Data> {
         self.sender.control(&self.view, &self.fabric.params, protocol, dst, flow, plen)
     }
@@ -124,7 +124,8 @@ impl DataPlane {
         self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
     }
 
-    /// Applies the link states from topology discovery: updates routes, and removes flows that are cut off.
+    /// Applies the link states from topology discovery: updates routes, and removes the flows that are cut off.
+    /// Reliable flows are not removed; they wait for a path.
     pub(crate) fn renew_view(&mut self, now: Time) {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);

@@ -46,7 +46,9 @@ impl Demand {
         (self.announced / 1e3).ceil() as u32
     }
 
-    /// Ends a period. Returns true if there is a new demand to announce.
+    /// Ends a period of `period_s` seconds. `released` is the number of bytes sent in the period, `queued` is the
+    /// number of bytes that wait now, and `allocation` is the flow's rate limit in bit/s. Returns true if there is a
+    /// new demand to announce.
     ///
     /// A backlog is ignored, as noise of pacing and estimation, if it is at most `few` bytes or at most a quarter of
     /// the released bytes.

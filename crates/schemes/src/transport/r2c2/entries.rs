@@ -144,6 +144,7 @@ impl Entries {
     }
 
     /// The slot at which probing for a flow begins. The flow's entry is in this slot or in one of the next slots.
+    /// `None` if the table has no slots.
     pub(super) fn whereabouts(&self, key: u32) -> Option<&Entry> {
         (!self.slots.is_empty()).then(|| &self.slots[self.home(key)])
     }

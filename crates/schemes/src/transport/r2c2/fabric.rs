@@ -1,4 +1,5 @@
-//! Views of the fabric, which the nodes of one process share. A view is the topology that discovery last reported.
+//! Views of the fabric, which the nodes of one process share. A view is the topology without the links that are down,
+//! as discovery last reported them.
 //!
 //! From the same input, every node computes the same routes, trees and rates. The nodes of one process therefore share
 //! these results in a memo, which changes no result because the functions are pure. Each node still has its own flow

@@ -1,14 +1,15 @@
 //! R2C2, the network stack for rack-scale computers (Costa, Ballani, Razavi, Kash, SIGCOMM 2015).
 //!
-//! Every flow start and finish is broadcast in 16 bytes over a shortest-path tree (`trees.rs`), so each node holds the
-//! table of all flows (`table.rs`). Once per interval rho, each node computes weighted max-min rates (`rates.rs`). In
-//! this computation, a flow splits over links as its routing protocol defines. Senders pace their flows at these rates
-//! (`outgoing.rs`) and source-route each packet (`sender.rs`). Relays read only the next hop of the route
-//! (`forwarder.rs`).
+//! Every flow start and finish is broadcast in a packet of 16 bytes over a shortest-path tree (`trees.rs`), so each
+//! node holds the table of all flows (`table.rs`). Once per interval rho, each node that sends flows computes weighted
+//! max-min rates (`rates.rs`). In this computation, a flow splits over links as its routing protocol defines. Senders
+//! pace their flows at these rates (`outgoing.rs`) and source-route each packet (`sender.rs`). Relays read only the
+//! next hop of the route (`forwarder.rs`).
 //!
 //! Broadcasts can be lost. A broadcast that a node drops is sent again (`retries.rs`). If a broadcast arrives damaged,
-//! the receiving node requests it again from its neighbour (`resends.rs`). Nodes announce all live flows again when the
-//! topology changes. While flow tables may differ, nodes compare them (`anti_entropy.rs`, `node/recovery.rs`).
+//! the receiving node requests it again from its neighbour (`resends.rs`). When the topology changes, each node
+//! announces its live flows again. While flow tables may differ, nodes compare them (`anti_entropy.rs`,
+//! `node/recovery.rs`).
 //!
 //! Cost: a relay spends one shift and one mask on a data packet. Each node spends one table update on a broadcast. A
 //! rate computation visits the links of the eligible flows (the flows that rate computations include). Only nodes that
@@ -21,9 +22,9 @@
 //!   fall below the allocated rate, so no demand would ever be announced.
 //! - A node that sends no eligible flow skips the rate computation, because it would not use the result.
 //! - Reliability, which the paper leaves to future work, is an option (`arrivals.rs`, `unacknowledged.rs`).
-//!   Acknowledgements are not paced; they use the headroom. A reliable flow stays in the tables of all nodes until all
-//!   its packets are acknowledged. No checksum covers all bytes of a flow, but the checksum of each packet covers its
-//!   payload.
+//!   Acknowledgements are not paced; they use the headroom, the capacity that rate computations leave free. A reliable
+//!   flow stays in the tables of all nodes until all its packets are acknowledged. No checksum covers all bytes of a
+//!   flow, but the checksum of each packet covers its payload.
 //!
 //! A reliable flow may be a stream. The node sends the bytes as the application appends them, in packets that may be
 //! shorter than the MTU. The node estimates the stream's demand, as for any flow whose application may be the

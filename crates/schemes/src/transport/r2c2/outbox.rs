@@ -15,7 +15,7 @@ enum Pending {
     /// Copies of a broadcast event, one per port.
     Copies(Event, PortSet),
     Control(Box<Header>),
-    /// Copies of another packet, one per port.
+    /// Copies of a packet other than an event, one per port.
     Packet(Box<Packet>, PortSet),
     Report(Report),
 }

@@ -60,7 +60,7 @@ pub(crate) struct Outgoing {
     rate: Option<f64>,
     /// Time at which the bucket holds enough tokens for the next packet.
     refilled: Time,
-    /// Time at which both the rate limiter and the application allow the next packet.
+    /// Time at which both the rate limiter and the application allow the next packet; [`Time::NEVER`] if there is none.
     ready: Time,
 }
 
@@ -184,7 +184,7 @@ impl Outgoing {
         }
     }
 
-    /// Time at which both the rate limiter and the application allow the next packet.
+    /// Time at which both the rate limiter and the application allow the next packet; [`Time::NEVER`] if there is none.
     pub(super) fn ready_at(&self) -> Time {
         self.ready
     }
@@ -254,15 +254,15 @@ impl Outgoing {
         produced.saturating_sub(self.released) + lost
     }
 
-    /// The flow's weight under the deadline policy, which depends on the time left until the deadline. The node's links
-    /// have rate `link`.
+    /// The flow's weight under the deadline policy, which depends on the time left until the deadline. `link` is the
+    /// rate of the node's fastest link.
     pub(super) fn urgency(&self, now: Time, mtu: u16, link: Rate) -> u8 {
         let left = self.flow.deadline.map(|_| self.flow.due().since(now));
         urgency(on_wire(self.flow.size.0 - self.released, mtu), left, link)
     }
 
     /// Limits the flow to `rate` bit/s from `now` on. The number of bytes for which the flow has saved tokens, or owes
-    /// tokens, does not change.
+    /// tokens, does not change, except that saved tokens must fit into the bucket.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
         let debt_bytes = match self.rate {
@@ -296,7 +296,7 @@ impl Outgoing {
         Time::from_ps(now.as_ps().saturating_sub(two_packets.max(BUCKET).as_ps()))
     }
 
-    /// Time to send `bytes` at the flow's rate; zero if the flow has no rate limit.
+    /// Time to send `bytes` at the flow's rate limit; zero if the flow has no limit, or a limit below 1 bit/s.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn transmission(&self, bytes: u64) -> Duration {
         match self.rate {

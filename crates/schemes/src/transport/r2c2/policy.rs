@@ -30,8 +30,8 @@ const LINK_WEIGHT: f64 = 64.0;
 /// A source announces a weight again when it has changed by more than this fraction.
 const CHANGE: f64 = 0.25;
 
-/// The weight of a flow that must still send `bytes` bytes, headers included, in the time `left`, at a node whose links
-/// have rate `link`. A flow without a deadline, or after its deadline, has the least weight, 1.
+/// The weight of a flow that must still send `bytes` bytes, headers included, in the time `left`, at a node whose
+/// fastest link has rate `link`. A flow without a deadline, or after its deadline, has the least weight, 1.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(super) fn urgency(bytes: u64, left: Option<Duration>, link: Rate) -> u8 {
     let Some(left) = left.filter(|&left| left > Duration::ZERO) else { return 1 };

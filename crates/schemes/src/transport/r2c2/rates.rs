@@ -59,7 +59,7 @@ pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]>
     rates_by(&view.memo, params, view, table)
 }
 
-/// Like `rates`, but for the eligible flows at a tick, which may exclude new flows.
+/// Like `rates`, but for the flows that are eligible at a tick. New flows may not be eligible yet.
 pub(super) fn rates_at_tick(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     rates_by(if params.only_lasting { &view.memo_of_lasting } else { &view.memo }, params, view, table)
 }

@@ -31,7 +31,7 @@ impl Resends {
         Self { most: a_link * links, ..Self::default() }
     }
 
-    /// Remembers a broadcast that the node forwards.
+    /// Remembers a broadcast that the node sends or forwards.
     pub(super) fn said(&mut self, now: Time, event: &Event) {
         if self.most > 0 {
             if self.said.len() == self.most {
@@ -63,7 +63,7 @@ impl Resends {
     }
 
     /// The answer to a neighbour's request: events about the flows in the last `a_link` broadcasts over the neighbour's
-    /// link. `passes` returns true for broadcasts that use this link.
+    /// link, except broadcasts that are older than [`LATELY`]. `passes` returns true for broadcasts that use this link.
     pub(super) fn answer(
         &self,
         now: Time,
@@ -143,7 +143,11 @@ mod tests {
         let lids = |answer: Vec<Event>| answer.iter().map(|event| event.lid).collect::<Vec<_>>();
         assert_eq!(lids(resends.answer(at(9), 2, &table, |_| true)), [6, 5]);
         assert_eq!(lids(resends.answer(at(9), 8, &table, |event| event.lid % 2 == 0)), [6, 4, 2]);
-        assert_eq!(lids(resends.answer(at(5_005), 8, &table, |_| true)), [6], "the others are old");
+        assert_eq!(
+            lids(resends.answer(at(5_005), 8, &table, |_| true)),
+            [6],
+            "the other broadcasts are too old"
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use raddle_core::Duration;
 use raddle_topology::routing::{Protocol, Routing};
 use std::sync::Arc;
 
-/// R2C2.
+/// The transport R2C2.
 pub const TRANSPORT: Transport = Transport {
     info: INFO,
     make: Make::Whole { routings: setup::ROUTINGS, build },

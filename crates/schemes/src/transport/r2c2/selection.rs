@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 /// A flow is a long flow, and takes part in selection, after this number of rate computations.
 pub(super) const LASTING_TICKS: u64 = 10;
 
-/// The node that searches for a better assignment.
+/// The node that searches for a better assignment of routing protocols to long flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selecting {
     /// The live host with the lowest number, once a period.
@@ -36,9 +36,9 @@ pub enum Selecting {
 /// The parameters of routing selection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Selection {
-    /// The node that searches for a better assignment.
+    /// The node that searches for a better assignment of routing protocols to long flows.
     pub by: Selecting,
-    /// Time between searches.
+    /// Nominal time between two searches in the rack.
     pub period: Duration,
     /// Routing protocols that may be selected.
     pub among: &'static [Protocol],
@@ -64,15 +64,15 @@ pub(super) struct Selector {
     stream: Stream,
     /// The highest stamp received.
     last: Stamp,
-    /// Time of the last announcement, or time at which the timers started if this is later; `None` while there are no
-    /// flows.
+    /// Time at which the current wait began: at the latest announcement, at this node's latest search, or at the start
+    /// of the timers. `None` while there are no flows.
     heard: Option<Time>,
     /// Time at which this node records the flows that exist. A recorded flow that still exists at `next` is a long
     /// flow.
     look: Time,
     /// Time of this node's next search.
     next: Time,
-    /// The flows that existed at `look`, in order of handle.
+    /// The flows that this node last recorded, in order of handle.
     seen: Vec<u32>,
     /// The stamp of each flow's assignment.
     assigned: FxHashMap<u32, Stamp>,
@@ -94,7 +94,7 @@ impl Selector {
         }
     }
 
-    /// Time of the next call of [`due`](Self::due).
+    /// Time of the next call of [`due`](Self::due), or [`Time::NEVER`].
     pub(super) fn wake(&self) -> Time {
         self.look.min(self.next)
     }
@@ -294,7 +294,7 @@ mod tests {
         for by in [Selecting::One, Selecting::Random, Selecting::Token] {
             let mut selector = Selector::new(NodeId(0), Selection { by, ..SETTINGS }, 1);
             selector.hear(at(1), 1, 3, &params, view);
-            assert_eq!(selector.wake(), Time::NEVER, "{by:?}: nothing to choose");
+            assert_eq!(selector.wake(), Time::NEVER, "{by:?}: there are no flows");
             assert!(selector.begin(at(2), &params, view) && !selector.begin(at(3), &params, view));
             assert!(selector.wake() < Time::NEVER, "{by:?}");
             selector.end();

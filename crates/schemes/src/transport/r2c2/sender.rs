@@ -128,8 +128,8 @@ impl Sender {
         flow.map(|flow| flow.change(bytes, closes, mtu)).is_some()
     }
 
-    /// The header of a control packet about flow `flow` with `plen` bytes of payload. `protocol` chooses the packet's
-    /// path. `None` if no path exists.
+    /// The header of a control packet to node `dst` about flow `flow`, with `plen` bytes of payload. The routing
+    /// protocol `protocol` chooses the packet's path. `None` if no path exists.
     pub(crate) fn control(
         &mut self,
         view: &View,

@@ -5,7 +5,7 @@ use raddle_core::{Duration, NodeId, Time, prefetch};
 use raddle_wire::r2c2::{Event, EventKind, SnapshotBody};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Time for which a node remembers a FINISH that arrived before its START.
+/// Time for which a node remembers a FINISH that arrived before the START of the same flow.
 pub(super) const TOMBSTONE: Duration = Duration::from_ms(10);
 
 /// All live flows that a node knows. The flows are found by handle.
@@ -41,7 +41,7 @@ impl FlowTable {
         }
     }
 
-    /// Applies a broadcast event. A second application of the same event changes nothing.
+    /// Applies a broadcast event. A second application of the same event changes no flow.
     pub(crate) fn apply(&mut self, now: Time, event: &Event) {
         let key = handle(event);
         if event.lid == 0 {
@@ -107,7 +107,8 @@ impl FlowTable {
         }
     }
 
-    /// Replaces the flows of source `src` whose lids are in the snapshot's range by the flows in the snapshot.
+    /// Applies a part of the snapshot of node `src`. Among the flows from `src`, those with numbers (lids) in the
+    /// part's range are replaced by the flows in the part.
     pub(super) fn replace(&mut self, now: Time, src: u16, snapshot: &SnapshotBody) {
         let range = snapshot.first..=snapshot.last;
         let named: BTreeSet<u16> = snapshot.flows.iter().map(|flow| flow.lid).collect();
@@ -130,7 +131,7 @@ impl FlowTable {
         }
     }
 
-    /// All flows of a source, in order of lid.
+    /// All flows of a source, in order of their numbers at the source (lids).
     pub(super) fn of(&self, src: NodeId) -> Vec<Entry> {
         let mut flows: Vec<Entry> = self.entries.iter().filter(|entry| entry.src() == src).copied().collect();
         flows.sort_unstable_by_key(Entry::lid);

@@ -3,7 +3,8 @@
 use super::Params;
 use raddle_core::{Duration, NodeId, Stream, Time};
 
-/// The ticks of one node. Ticks run while the node has flows whose rates it must compute, or endlessly.
+/// The ticks of one node, at which it computes rates. Ticks run while the node has flows whose rates it must compute,
+/// or endlessly.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     rho: Duration,
@@ -48,7 +49,7 @@ impl Ticks {
         }
     }
 
-    /// Schedules a tick at `now`, for any value of rho.
+    /// Schedules a tick at `now`, even if rho is zero or the ticks are stopped.
     pub(crate) fn at_once(&mut self, now: Time) {
         self.next = now;
     }

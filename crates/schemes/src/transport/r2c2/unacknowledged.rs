@@ -2,9 +2,10 @@
 //!
 //! Acknowledgements only decide which packets to retransmit; the flow keeps its computed rate. Packets of a flow take
 //! different paths, so a packet is not necessarily lost when a later packet arrives first. A packet counts as lost when
-//! a packet that was sent at least a long round trip later has arrived (as in RACK, RFC 8985). If no acknowledgement
-//! arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298). When the retransmission of this
-//! packet is acknowledged, other packets that were sent long before the retransmission count as lost too.
+//! another packet has arrived that was sent later by at least an upper estimate of the round trip (as in RACK, RFC
+//! 8985). If no acknowledgement arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298). When
+//! the retransmission of this packet is acknowledged, other packets that were sent long before the retransmission count
+//! as lost too.
 //!
 //! Cost: a few operations per packet sent and per packet acknowledged.
 
@@ -71,8 +72,8 @@ pub(super) struct Unacknowledged {
     shortest_rtt: Duration,
     /// The latest departure time among the packets that have arrived.
     newest: Time,
-    /// Number of long round trips. A packet counts as lost when another packet has arrived that was sent at least this
-    /// number of long round trips later.
+    /// A packet counts as lost when another packet has arrived that was sent later by at least this number of upper
+    /// estimates of the round trip.
     patience: u64,
     /// Time at which the oldest packet in flight counts as lost, if no acknowledgement arrives before.
     deadline: Time,
@@ -350,7 +351,7 @@ mod tests {
                 at(u64::from(seq) + 20),
                 &Acknowledgement { from: seq as u16, ..ack(seq, 0, &[0]) },
             );
-            assert_eq!(flow.to_repeat(), None, "overtaken by one sent {seq} us later");
+            assert_eq!(flow.to_repeat(), None, "a packet that was sent {seq} us later has arrived");
         }
         flow.acknowledge(at(120), &Acknowledgement { from: 100, ..ack(100, 0, &[0]) });
         assert_eq!(flow.to_repeat(), Some(Piece { repeated: true, ..piece(0) }));
@@ -432,6 +433,6 @@ mod tests {
         flow.acknowledge(at(30), &ack(2, 1, &[1]));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
         flow.sent(at(40), flow.to_repeat().expect("lost"));
-        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(3), "2 has arrived");
+        assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(3), "packet 2 has arrived");
     }
 }

@@ -59,7 +59,8 @@ impl Controller {
         self.push == Push::Tick
     }
 
-    /// Computes the rates of the eligible flows. Returns the number of the computation, and the rates for each node.
+    /// Computes the rates of the flows that are eligible at `now`. Returns the number of the computation, and the rates
+    /// for each node.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a flow's number is the lower 16 bits of its key, and the cast of a rate saturates"

@@ -38,9 +38,9 @@ use raddle_core::NodeId;
 choices! {
     /// The time at which the controller sends nodes their rates.
     pub enum Push {
-        /// At every event. Every known flow is eligible.
+        /// At every event. Rate computations include every known flow.
         Event = "event",
-        /// Once per interval rho. The same flows are eligible as in R2C2.
+        /// Once per interval rho. Rate computations include the same flows as in R2C2.
         Tick = "tick",
     }
 }

@@ -45,15 +45,15 @@ impl CentralNode {
         self.controller.as_ref().map(|controller| &controller.table)
     }
 
-    /// The rates that the controller would compute now for all flows in its table, in bit/s, each with the flow's
-    /// handle. `None` if the controller does not run at this node.
+    /// The handle of each flow in the controller's table, and the rate in bit/s that the controller would compute for
+    /// the flow now. `None` if the controller does not run at this node.
     #[must_use]
     pub fn compute_all(&self) -> Option<Vec<(u32, f64)>> {
         Some(self.plane.rates(self.table()?))
     }
 
-    /// The rate limits of the flows that this node sends, in bit/s, each with the flow's handle. Flows without a rate
-    /// limit are left out.
+    /// The handle and the rate limit, in bit/s, of each flow that this node sends. Flows without a rate limit are left
+    /// out.
     pub fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.plane.limits()
     }

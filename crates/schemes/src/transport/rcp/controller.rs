@@ -57,8 +57,8 @@ impl Controller {
         self.share()
     }
 
-    /// The greatest rate at which each flow may send now. A port also writes this rate into acknowledgements. The rate
-    /// in an acknowledgement is thus correct even if new flows have arrived since the data packet passed the port.
+    /// The greatest rate at which each flow may send now. If the port has `restamp`, it also lowers the rates in
+    /// acknowledgements to this rate, because new flows may have arrived since the data packets passed.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn share(&self) -> Rate {
@@ -117,7 +117,7 @@ mod tests {
     fn a_burst_of_syns_is_told_of_on_the_way_back() {
         let mut controller = controller();
         let stamped: Vec<u64> = (0..4).map(|flow| live(&mut controller, 0, FlowKey(flow))).collect();
-        assert_eq!(stamped, [GBPS, GBPS / 2, GBPS / 3, GBPS / 4], "together the harmonic number");
+        assert_eq!(stamped, [GBPS, GBPS / 2, GBPS / 3, GBPS / 4], "the share at the arrival of each flow");
         assert_eq!(controller.share().as_bps(), GBPS / 4);
     }
 
@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(live(&mut controller, us, FlowKey(2)), GBPS / 2, "at {us} us");
         }
         assert_eq!(live(&mut controller, 2_500, FlowKey(2)), GBPS);
-        assert_eq!(live(&mut controller, 2_600, FlowKey(1)), GBPS / 2, "it was only slow");
+        assert_eq!(live(&mut controller, 2_600, FlowKey(1)), GBPS / 2, "the flow was slow, not dead");
     }
 
     #[test]
@@ -169,6 +169,6 @@ mod tests {
         assert_eq!(controller.share().as_bps(), GBPS);
         over(&mut controller, 360_000, FlowKey(0));
         over(&mut controller, 360_000, FlowKey(1));
-        assert!(controller.capacity.get() <= 1e9, "one flow cannot use more");
+        assert!(controller.capacity.get() <= 1e9, "one flow cannot use more than the link's rate");
     }
 }

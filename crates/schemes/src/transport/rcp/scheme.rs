@@ -11,7 +11,7 @@ use raddle_core::{Duration, PortAgent};
 use raddle_topology::Link;
 use raddle_wire::rcp::Packet;
 
-/// RCP.
+/// The transport RCP.
 pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "rcp",

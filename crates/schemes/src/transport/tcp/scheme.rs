@@ -24,8 +24,8 @@ pub(super) const INFO: Info = Info {
 };
 
 parameters! {
-    /// TCP's parameters. The defaults are the primary setting of the comparison with R2C2 (specifications/r2c2.md
-    /// §8.1).
+    /// TCP's parameters. The defaults are the primary setting of the comparison with R2C2
+    /// (specifications/r2c2.md §8.1).
     pub(super) struct Parameters {
         /// payload bytes of a full segment
         mss: u16 = Bytes(1_460), 1..=8_960;

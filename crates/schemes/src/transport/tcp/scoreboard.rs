@@ -68,8 +68,8 @@ impl Scoreboard {
     }
 
     /// All data below the returned sequence number that is not SACKed is lost (`IsLost`). From this number on, at least
-    /// three ranges, or more bytes than two segments, are SACKed. Above a higher number, less data is SACKed, so a
-    /// single number separates lost data from other data.
+    /// three ranges, or more bytes than two segments, are SACKed. The number is 0 if no data is lost. Above a higher
+    /// number, less data is SACKed, so a single number separates lost data from other data.
     pub(super) fn lost_below(&self, mss: u64) -> u64 {
         self.loss(mss).map_or(0, |(below, _)| below)
     }
@@ -95,12 +95,13 @@ impl Scoreboard {
         max - una - total - lost + repeated
     }
 
-    /// The next hole to retransmit, if its data is lost (`NextSeg`, rule 1).
+    /// The next hole in the SACKed data to retransmit, if the hole's data is lost (`NextSeg`, rule 1).
     pub(super) fn lost_hole(&self, una: u64, mss: u64) -> Option<(u64, u64)> {
         self.hole(una).filter(|&(from, _)| from < self.lost_below(mss))
     }
 
-    /// The next hole to retransmit, even if its data does not count as lost (`NextSeg`, rule 3).
+    /// The next hole in the SACKed data to retransmit, even if the hole's data does not count as lost (`NextSeg`, rule
+    /// 3).
     pub(super) fn hole(&self, una: u64) -> Option<(u64, u64)> {
         let hole = self.sacked.gap(self.high_rxt.max(una));
         (hole.0 < self.sacked.end()).then_some(hole)

@@ -112,7 +112,7 @@ impl<C: CongestionControl> Sender<C> {
         self.retransmissions
     }
 
-    /// Time at which [`expire`](Self::expire) must be called next.
+    /// Time at which [`expire`](Self::expire) must be called next, or [`Time::NEVER`].
     pub(super) fn next_expiry(&self) -> Time {
         self.application
             .as_ref()

@@ -48,7 +48,7 @@ struct Sending {
     before: u64,
     dst: u32,
     ports: (u16, u16),
-    /// Size of the flow. For a stream, the number of bytes that had been appended when its last packet was sent.
+    /// Size of the flow. For a stream, the number of bytes that had been appended when its latest packet was sent.
     size: u64,
     sent: u64,
     stream: Option<FlowId>,
@@ -305,8 +305,8 @@ impl Host for UdpHost {
             return Output::Send { packet, port: None };
         }
         let due = self.paced.peek().map_or(Time::NEVER, |Reverse(paced)| paced.due);
-        // Flows without a rate send when no port has a backlog. While all links are down, the host waits: an input will
-        // report when a link is up.
+        // Flows without a rate send when no port with a working link has a backlog. While all links are down, the host
+        // waits: an input will report when a link is up.
         let free_at = ports.0.iter().filter(|port| port.up).map(|port| port.free_at(now)).max();
         let wake = match free_at.filter(|_| !self.greedy.is_empty()) {
             Some(at) if at <= now => {

@@ -84,7 +84,7 @@ fn flows_are_notified_apart_each_once_in_50_us() {
 fn a_notification_spaces_packets_by_their_whole_length() {
     let mut limiter = host().limiter(9);
     limiter.sent(us(1), 1_024, false);
-    assert!(limiter.ready_at() <= us(1), "line rate");
+    assert!(limiter.ready_at() <= us(1), "at line rate, no packet waits");
     host().notice(us(1), (), &mut limiter);
     limiter.sent(us(1), 1_024, false);
     assert_eq!(limiter.ready_at(), us(1) + Duration::from_ps(433_600));

@@ -81,14 +81,15 @@ impl R2c2Node {
         &self.table
     }
 
-    /// The rates that this node would compute now for all flows in its table, in bit/s, each with the flow's handle.
+    /// The handle of each flow in this node's table, and the rate in bit/s that this node would compute for the flow
+    /// now.
     #[must_use]
     pub fn compute_all(&self) -> Vec<(u32, f64)> {
         self.plane.rates(&self.table)
     }
 
-    /// The rate limits of the flows that this node sends, in bit/s, each with the flow's handle. Flows without a rate
-    /// limit are left out.
+    /// The handle and the rate limit, in bit/s, of each flow that this node sends. Flows without a rate limit are left
+    /// out.
     pub fn limits(&self) -> impl Iterator<Item = (u32, f64)> + '_ {
         self.plane.limits()
     }
@@ -168,7 +169,7 @@ impl R2c2Node {
         self.mind_doubt(now);
     }
 
-    /// Called after every event. If rho is zero, schedules a rate computation.
+    /// Called after every event. If rho is zero and this node sends flows, schedules a rate computation for `now`.
     fn event_seen(&mut self, now: Time) {
         if self.params().rho == Duration::ZERO && !self.plane.sender.is_empty() {
             self.plane.ticks.at_once(now);
@@ -177,7 +178,7 @@ impl R2c2Node {
     }
 
     /// Handles the drop of a packet at this node. If the packet was an event of another node, this node notifies the
-    /// event's source. Events of this node are sent again.
+    /// event's source. Events of this node are sent again, and so are control packets that a full queue has refused.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "R2C2 supports at most 2^16 nodes, and port numbers have 8 bits"

@@ -61,7 +61,8 @@ impl R2c2Node {
         }
     }
 
-    /// Updates the weights of flows with deadlines, and announces the weights that have changed by enough.
+    /// Updates the weights of flows with deadlines, and announces a weight that differs by enough from the announced
+    /// weight (`is_news`).
     fn follow_deadlines(&mut self, now: Time) {
         if self.params().policy != Policy::Deadline {
             return;

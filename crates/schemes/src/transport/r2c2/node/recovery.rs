@@ -13,8 +13,9 @@ impl R2c2Node {
         u16::try_from(self.plane.id.0).expect("R2C2 supports at most 65,536 nodes")
     }
 
-    /// Checks a flow in a message from another node: `src` must be another node, and a flow from `src` to `dst` must be
-    /// possible. A message that was in flight during a topology change may name a flow that has been cut off since.
+    /// True if a flow in a message from another node is possible: its nodes and its protocol exist, its source `src` is
+    /// another node, and no known failure cuts the flow off. A message that was in flight during a topology change may
+    /// name a flow that has been cut off since.
     #[inline]
     pub(super) fn is_credible(&self, src: u16, dst: u16, protocol: u8) -> bool {
         let (from, to) = (NodeId(src.into()), NodeId(dst.into()));
@@ -59,7 +60,8 @@ impl R2c2Node {
         self.plane.outbox.packet(Packet::new(header.wire_len() as u32, header), ports);
     }
 
-    /// Compares another node's digest with the table's entries of that node, and requests a snapshot if they differ.
+    /// Forwards another node's digest, and compares it with the table's entries of that node. If they differ, requests
+    /// a snapshot.
     pub(super) fn take_digest(&mut self, now: Time, digest: Digest) {
         let source = NodeId(digest.src.into());
         if !self.plane.view.is_node(digest.src)
@@ -123,8 +125,8 @@ impl R2c2Node {
         let parts = flows.chunks(Snapshot::MAX_FLOWS).map(<[_]>::to_vec);
         let mut parts: Vec<_> = parts.collect();
         parts.resize_with(parts.len().max(1), Vec::new);
-        // Each part of the snapshot covers a range of lids. The ranges together contain all lids, so that the receiver
-        // also removes flows that have ended.
+        // Each part of the snapshot covers a range of flow numbers (lids). The ranges together contain all lids, so
+        // that the receiver also removes flows that have ended.
         let mut first = 0;
         let count = parts.len();
         for (place, flows) in parts.into_iter().enumerate() {
@@ -140,7 +142,8 @@ impl R2c2Node {
         }
     }
 
-    /// Replaces the table's entries of a node by the flows in the node's snapshot.
+    /// Applies a part of a node's snapshot to the table: the flows in the part replace the table's entries in the
+    /// part's range.
     pub(super) fn take_snapshot(&mut self, now: Time, snapshot: &Snapshot) {
         let (src, body) = (snapshot.data.src, &*snapshot.body);
         let is_credible = |flow: &FlowState| self.is_credible(src, flow.dst, flow.protocol);

@@ -45,7 +45,7 @@ impl R2c2Node {
         }
     }
 
-    /// Time at which the next acknowledgement is due.
+    /// Time at which the next acknowledgement is due, or [`Time::NEVER`].
     pub(super) fn next_acknowledgement(&self) -> Time {
         self.arrivals.as_ref().map_or(Time::NEVER, Arrivals::due)
     }

@@ -31,7 +31,8 @@ impl R2c2Node {
         else {
             return;
         };
-        // With a token, the node must announce even if it changes no flow: an empty announcement passes the token on.
+        // If nodes select in turn by a token, this node must announce even if it changes no flow: an empty announcement
+        // passes the token on.
         let parts = changes.chunks(Announcement::MAX_ASSIGNMENTS);
         let parts: Vec<Arc<[Assignment]>> =
             if changes.is_empty() { vec![Arc::default()] } else { parts.map(Arc::from).collect() };

@@ -1,8 +1,8 @@
 //! CUBIC's window (RFC 9438). After a loss, the window grows as a cubic function of time. The growth is slow near the
 //! window size at which the loss occurred.
 //!
-//! With the short round trips of data centers, the cubic function takes seconds to rise. In data centers, the
-//! Reno-friendly region therefore determines the window.
+//! The cubic function takes seconds to rise, which is thousands of round trips in a data center. There, the growth that
+//! a Reno sender would have (the Reno-friendly region) therefore determines the window.
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::scheme::{Info, Make, Streams, Transport};
@@ -34,8 +34,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
 const C: f64 = 0.4;
 /// Factor by which the window is multiplied after a loss.
 const BETA: f64 = 0.7;
-/// Growth of `W_est` in segments per round trip. With this growth, a sender that multiplies its window by [`BETA`]
-/// after a loss has the same throughput as a Reno sender, which halves its window (§4.3).
+/// Growth of `W_est`, the window that Reno would have, in segments per round trip. With this growth, a sender that
+/// multiplies its window by [`BETA`] after a loss has the same throughput as a Reno sender, which halves its window
+/// (§4.3).
 const RENO_GROWTH: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Greatest factor by which the window grows in one round trip (§4.4).
 const MOST_GROWTH: f64 = 1.5;
@@ -215,7 +216,7 @@ mod tests {
         assert_near(slow, 70.0 + 20.0 * 0.529, 0.3);
         flow.rounds(40);
         let back = flow.cwnd();
-        assert!(back > 100.0, "{back} after 30 segments at 0.529 a round trip");
+        assert!(back > 100.0, "{back} after 60 round trips at 0.529 segments each");
         assert_near(flow.rounds(10).cwnd() - back, 10.0, 0.2);
     }
 
@@ -248,7 +249,7 @@ mod tests {
         let mut flow = Flow::reduced_from(10, Duration::from_ms(100_000));
         flow.rounds(1);
         let before = flow.cwnd();
-        flow.round(); // after 100 s, the function gives more than 400,000 segments
+        flow.round(); // after 100 s, the function gives more than 300,000 segments
         assert!(flow.cwnd() > before * 1.4 && flow.cwnd() <= before * 1.65, "{before} to {}", flow.cwnd());
     }
 }

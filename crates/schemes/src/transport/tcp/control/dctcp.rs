@@ -27,7 +27,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::Carried,
 };
 
-/// Weight of the newest observation window in the estimate of marked bytes (`g`, §4.2).
+/// Weight of the newest observation window in the estimate of the share of marked bytes (`g`, §4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
 /// DCTCP's state of one flow.
@@ -36,7 +36,7 @@ pub(crate) struct Dctcp {
     /// Estimate of the share of marked bytes (`DCTCP.Alpha`).
     alpha: f64,
     /// One past the highest sequence number that had been sent when the current observation window began
-    /// (`DCTCP.WindowEnd`).
+    /// (`DCTCP.WindowEnd`). The window ends when later data is acknowledged.
     window_end: u64,
     /// Bytes acknowledged in the current observation window.
     acked: u64,
@@ -175,7 +175,7 @@ mod tests {
         // Alpha is 0.25, so the window of 100,000 bytes shrinks by an eighth, once per ten segments.
         (expected[0], expected[10], expected[20]) = (12_500, 10_938, 9_571);
         assert_eq!(cuts, expected);
-        assert_eq!(flow.window.ssthresh(), flow.window.cwnd(), "beyond slow start");
+        assert_eq!(flow.window.ssthresh(), flow.window.cwnd(), "slow start has ended");
         assert!(flow.dctcp.take_reduced() && !flow.dctcp.take_reduced(), "CWR is sent once");
     }
 

@@ -23,7 +23,7 @@ fn three_duplicates_repeat_the_lost_segment_at_once() {
         // retransmission, its 11th segment.
         let repeat = pair.sent.iter().filter(|sent| sent.node == 0).nth(10).expect("a repeat");
         let answers = pair.sent.iter().filter(|s| s.node == 1 && s.at + Duration::from_us(50) < repeat.at);
-        assert_eq!(answers.count(), 6, "0, 1, 2, and three duplicates");
+        assert_eq!(answers.count(), 6, "the acknowledgements of segments 0, 1 and 2, and three duplicates");
     }
 }
 
@@ -161,7 +161,7 @@ fn duplicates_of_needless_repeats_start_no_recovery() {
     let recover =
         data().filter(|s| s.at < us(1_000)).map(|s| segment_number(&s.segment)).max().expect("data");
     let beyond = data().filter(|s| segment_number(&s.segment) > recover).count() as u64;
-    assert_eq!(beyond, 199 - recover, "each once");
+    assert_eq!(beyond, 199 - recover, "each new segment is sent once");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use raddle_wire::tcp::{ACK, FIN};
 
 const STREAMS: fn() -> Params = || Params { streams: true, ..Params::default() };
 
-/// The flags, the first byte and the length of each data segment and each FIN that host 0 sent.
+/// The flags, the sequence number and the payload bytes of each data segment and each FIN that host 0 sent.
 fn sent(pair: &Pair) -> Vec<(u8, u32, u16)> {
     let segments = pair.sent.iter().filter(|sent| sent.node == 0).map(|sent| sent.segment);
     segments.map(|segment| (segment.flags, segment.seq, segment.plen)).collect()
@@ -88,7 +88,10 @@ fn hosts_that_nobody_asks_report_no_bytes() {
     let reports = reports(&pair);
     let key = pair.sent[0].segment.key();
     let whole = [Report::InOrder { key, to: Bytes(100_000) }, Report::Acked { key, to: Bytes(100_000) }];
-    assert!(whole.iter().all(|report| reports.contains(report)), "also of flows of known size");
+    assert!(
+        whole.iter().all(|report| reports.contains(report)),
+        "bytes of flows of known size are reported too"
+    );
 }
 
 proptest! {

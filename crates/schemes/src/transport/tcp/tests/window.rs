@@ -100,7 +100,7 @@ fn the_receive_window_bounds_outstanding_data() {
     let mut pair = Pair::new(Params { mss: 1_024, receive_window: Bytes(1_024), ..Params::default() });
     pair.open(0, 2 * 1_024, None);
     pair.finish();
-    assert_eq!(pair.times_us(), [0, 100], "one at a time, the FIN taking no room");
+    assert_eq!(pair.times_us(), [0, 100], "one segment at a time; the FIN takes no room");
 }
 
 #[test]
