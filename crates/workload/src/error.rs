@@ -35,7 +35,7 @@ pub enum WorkloadError {
         /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern is defined by pods, but the topology has only one. The leaves of a leaf-spine count as pods.
+    /// The pattern is defined by pods, but the topology has only one pod. The leaves of a leaf-spine count as pods.
     #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves of a leaf-spine")]
     OnePod {
         /// The name of the pattern.

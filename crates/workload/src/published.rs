@@ -1,9 +1,9 @@
-//! Published flow-size distributions of data centers: measurements, and a substitute for one that is not public. Load
-//! balancing and congestion control schemes are evaluated with these distributions
+//! Published flow-size distributions of data centers: measurements, and a substitute for one measurement that is not
+//! public. Load balancing and congestion control schemes are evaluated with these distributions
 //! (specifications/expeditus.md §8.2-8.7).
 //!
-//! Several digitisations of one measurement are in use, and their means differ. Each digitisation has its own
-//! name here.
+//! Several digitizations of one measurement are in use, and their means differ. Each digitization has its own name
+//! here.
 
 use crate::SizeCdf;
 use raddle_core::Bytes;

@@ -5,7 +5,7 @@ use raddle_core::FlowKey;
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The contents of messages in flight, keyed by the flow's name on the wire.
+/// The contents of messages in flight, keyed by the name on the wire of the message's flow.
 ///
 /// Simulated packets do not carry application bytes. So the contents of a message are stored here from the start of the
 /// message's flow until the delivery of the flow. No rank reads them before the last byte has arrived.
@@ -35,7 +35,7 @@ impl Payloads {
         assert!(before.is_none(), "two flows in flight have the name {:#x}", key.0);
     }
 
-    /// Removes and returns the message of a delivered flow; `None` if the flow belongs to no rank.
+    /// Removes and returns the message of a delivered flow; `None` if the flow is not a message of a rank.
     pub(super) fn take(&self, key: FlowKey) -> Option<Message> {
         self.shard(key).remove(&key)
     }

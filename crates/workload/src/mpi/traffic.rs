@@ -5,7 +5,7 @@ use crate::goal::{Operation, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A number of messages and their bytes, such as those from one rank to another.
+/// A number of messages and their bytes, for example of all messages from one rank to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
     /// Number of messages.

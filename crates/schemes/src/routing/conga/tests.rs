@@ -185,7 +185,7 @@ fn oracle_6_3_flowlets_move_only_to_a_strictly_better_uplink() {
         let mut now = 0;
         let home = port(&mut leaf, now);
         let others = |here, there| std::array::from_fn(|tag| if tag == home { here } else { there });
-        // The local loads decay before the next packet; the remote loads do not.
+        // All local loads are 0, so the remote loads alone decide.
         load(&mut leaf, us(now), [0; 3], others(7, 0));
         assert_eq!(port(&mut leaf, now + 90), home, "no gap, no move");
         for equal in [7, 3, 0] {

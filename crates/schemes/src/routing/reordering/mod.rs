@@ -59,7 +59,7 @@ const FIRST: u32 = 1;
 /// A flow's state may be removed after this time without a segment.
 const SILENCE: Duration = Duration::from_ms(1_000);
 
-/// Number of flows below which a sweep is not worth its cost.
+/// A host with fewer flows than this does not remove silent flows, because to look through all flows has a cost.
 const FEW: usize = 64;
 
 /// Wraps a host and passes segments up to it in order.
@@ -67,7 +67,7 @@ pub struct Reordering {
     host: Box<dyn Host>,
     hold: Hold,
     flows: FxHashMap<FlowKey, Incoming>,
-    /// Number of flows at which the next sweep removes silent flows. The map's own capacity is not used, because it
+    /// Number of flows at which silent flows are removed the next time. The map's own capacity is not used, because it
     /// differs between platforms.
     sweep_at: usize,
     /// Times at which early segments must be passed up, earliest first. An entry is stale if it differs from the flow's

@@ -75,8 +75,8 @@ impl Cg {
         u64::from(held) * DOUBLE
     }
 
-    /// Returns the partner with which a rank exchanges partial sums in a round. The number of rounds is the
-    /// number of bits of a column's index. The partner of the first round is the most distant.
+    /// Returns the partner with which a rank exchanges partial sums in a round. The number of rounds is the number of
+    /// bits of a column's index. The partner of round 0 is the most distant.
     fn partner(self, rank: u32, round: u32) -> u32 {
         rank ^ (self.grid_columns >> (round + 1))
     }
