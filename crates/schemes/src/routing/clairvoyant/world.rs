@@ -51,8 +51,8 @@ impl World {
         self.dre.count(&mut self.registers[link.index()], now, bytes);
     }
 
-    /// The least loaded paths from an edge switch to a host of another edge switch; several if their loads tie. Links
-    /// in `down`, and ports of the edge switch that are not `up`, are excluded.
+    /// The least loaded paths from an edge switch to a host of another edge switch; several if their loads tie, none if
+    /// no path is left. Links in `down`, and ports of the edge switch that are not `up`, are excluded.
     pub(super) fn least_loaded(
         &self,
         now: Time,

@@ -102,7 +102,7 @@ impl Uplinks {
         PortId(self.first + uplink as u16)
     }
 
-    /// The uplink to which a link belongs, in either direction.
+    /// The uplink to which a link belongs, in either direction; `None` if the link belongs to no uplink.
     pub(crate) fn with_link(&self, link: LinkId) -> Option<usize> {
         self.links.iter().position(|ways| ways.iter().any(|&(way, _)| way == link))
     }

@@ -69,7 +69,7 @@ pub(crate) struct PathTable {
     counters: Arc<Counters>,
 }
 
-/// Number of entries below which a sweep is not worth its cost.
+/// A table that holds fewer entries than this is not searched for expired entries, unless it is full.
 const FEW: usize = 256;
 
 impl PathTable {
