@@ -284,7 +284,8 @@ impl Registry {
         Settings::defaults(self.routing(name).map_or(&[], |routing| routing.info.parameters))
     }
 
-    /// The kind of state that the parts of the transport and of the routing read: local or global.
+    /// The kind of state that the parts of the transport and of the routing read: local, or global if at least one of
+    /// them reads global state.
     #[must_use]
     pub fn view(&self, transport: &Transport, routing: &str) -> View {
         let of_routing = self.routing(routing).map_or(View::Local, |routing| routing.info.view);

@@ -1,7 +1,7 @@
 //! Fluid models of schemes, for the flow engine.
 //!
 //! The model of a transport shares links among flows ([`Sharing`]). The model of a routing spreads the packets of a
-//! flow over links ([`Spread`]). Both models are idealisations.
+//! flow over links ([`Spread`]). Both models are idealizations.
 
 mod as_forwarded;
 mod evenly;
@@ -37,7 +37,7 @@ pub struct Sharing {
     pub policy: Box<dyn Fluid>,
     /// True if senders learn that their flows are complete.
     pub acknowledged: bool,
-    /// The source of the links that a flow uses.
+    /// The component that selects the links that a flow uses.
     pub ways: Ways,
 }
 
