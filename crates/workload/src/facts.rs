@@ -3,8 +3,8 @@
 use raddle_core::{Duration, Flow, NodeId, Rate, Time};
 use raddle_topology::Topology;
 
-/// The actual size and load of a workload. Loads count application bytes, without headers and control
-/// packets. Loads are `None` if all flows start at once.
+/// The actual size and load of a workload. Loads count application bytes, without headers and control packets. Loads
+/// are `None` if the span of the starts is 0, as when all flows start at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
     /// Number of flows.

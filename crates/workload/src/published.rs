@@ -63,7 +63,7 @@ pub const PUBLISHED: [Published; 13] = [
     },
     Published {
         name: "web_search_opera",
-        summary: "web search (DCTCP), a finer digitisation, as in Opera",
+        summary: "web search (DCTCP), a finer digitization, as in Opera",
         unit: BYTE,
         points: WEB_SEARCH_OPERA,
     },
@@ -81,7 +81,7 @@ pub const PUBLISHED: [Published; 13] = [
     },
     Published {
         name: "data_mining_opera",
-        summary: "data mining (VL2), a finer digitisation, as in Opera",
+        summary: "data mining (VL2), a finer digitization, as in Opera",
         unit: BYTE,
         points: DATA_MINING_OPERA,
     },

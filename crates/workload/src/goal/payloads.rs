@@ -21,7 +21,8 @@ impl Payloads {
 
     #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn shard(&self, key: FlowKey) -> MutexGuard<'_, FxHashMap<FlowKey, Message>> {
-        // A flow's name begins with the sender and ends with the flow's number at the sender.
+        // The high bits of a flow's name identify the sender, and the low bits identify the flow among the sender's
+        // flows.
         let shard = (key.0 ^ (key.0 >> 16) ^ (key.0 >> 32)) as usize % SHARDS;
         self.0[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// The parameter of routings whose hosts put packets back in order. The default of 100 us is the delay of a queue of
-/// about 80 full packets at 10 Gb/s, and is less than every retransmission timeout in use.
+/// about 80 full packets at 10 Gb/s, and is less than TCP's default least retransmission timeout of 1 ms.
 pub const HOLD: Parameter = Parameter::new(
     "hold",
     Value::Duration(Duration::from_us(100)),

@@ -54,7 +54,7 @@ impl Cg {
             return Err(WorkloadError::parameter(
                 "number of ranks",
                 &ranks,
-                "at most the square of the number of CG's rows",
+                "small enough that the grid of ranks has no more columns than CG's matrix has rows",
             ));
         }
         Ok(cg)
