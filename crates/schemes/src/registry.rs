@@ -278,7 +278,7 @@ impl Registry {
         }
     }
 
-    /// The default parameters of a routing; empty if the routing belongs to one transport.
+    /// The parameters of a routing with their default values; empty if the routing belongs to one transport.
     #[must_use]
     pub fn routing_defaults(&self, name: &str) -> Settings {
         Settings::defaults(self.routing(name).map_or(&[], |routing| routing.info.parameters))

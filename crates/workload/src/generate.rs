@@ -451,8 +451,8 @@ mod tests {
         assert_eq!(error, "the number of flows must be less than 2^32 (got 5000000000)");
     }
 
-    /// specifications/expeditus.md §8.10, the stress test: one flow per host, started one after another in random
-    /// order.
+    /// specifications/expeditus.md §8.10, the stress test: one flow per pair of the pattern, started one after another
+    /// in random order.
     #[test]
     fn one_flow_a_pair_is_in_an_order_that_arrivals_do_not_change() {
         let topology = clos([4, 2, 2, 2, 2], [10_000; 3]);

@@ -43,8 +43,8 @@ pub struct Sharing {
 
 /// The component that selects the links that the flows of a transport use.
 pub enum Ways {
-    /// The routing selects the links. The function makes a flow's first packet, which the model can forward; `number`
-    /// is the flow's index among the flows of its source, from 0.
+    /// The routing selects the links. The function makes a flow's first packet, which [`Spread::AsForwarded`] passes
+    /// from forwarder to forwarder; `number` is the flow's index among the flows of its source, from 0.
     Routed(fn(&Flow, number: u64) -> Packet),
     /// The transport itself selects the links.
     Own(Split),

@@ -44,7 +44,7 @@ impl World {
         }
     }
 
-    /// Adds a packet to the load of the link by which it leaves.
+    /// Adds a packet to the load of the link by which the packet leaves.
     #[inline]
     pub(super) fn sent(&mut self, now: Time, link: LinkId, packet: &Packet) {
         let bytes = self.topology.link_layer().frame(packet.size);

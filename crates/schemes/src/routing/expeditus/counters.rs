@@ -43,7 +43,8 @@ pub struct Counters {
     pub merged: Counter,
     /// Choices of an uplink, by edge switches and by aggregation switches.
     pub choices: Counter,
-    /// Choices among uplinks that all had the same effective load.
+    /// Choices among uplinks that all had the same effective load, which is the greater of the loads that the switches
+    /// at both ends of the path measure.
     pub even_choices: Counter,
     /// Entries that aggregation switches stored.
     pub installed: Counter,

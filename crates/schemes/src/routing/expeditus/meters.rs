@@ -32,7 +32,7 @@ pub(crate) struct Uplinks {
     registers: Box<[Registers]>,
     /// For each uplink, the id and the rate of its upward link, then of its downward link.
     links: Box<[[(LinkId, Rate); 2]]>,
-    /// True if the egress queue counts as load.
+    /// True if the length of the egress queue counts as load.
     counts_queues: bool,
     /// Under [`Counted::TxStart`], for each uplink: the start times and sizes in bytes of the packets that wait.
     waiting: Option<Vec<VecDeque<(Time, u32)>>>,

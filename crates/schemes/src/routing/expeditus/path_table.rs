@@ -19,7 +19,8 @@ choices! {
         /// An entry expires when it has been idle for more than the timeout, to the picosecond.
         Exact = "exact",
         /// An age bit decides (CONGA §3.4): each tick of a timer, whose period is the timeout, sets the bit, and
-        /// packets clear the bit. The entry expires at the second tick, which is after one to two timeouts of idleness.
+        /// packets clear the bit. The entry expires at the second tick without a packet, which is after one to two
+        /// timeouts of idleness.
         AgeBit = "age_bit",
     }
 }

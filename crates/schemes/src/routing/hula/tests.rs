@@ -96,7 +96,7 @@ impl Net {
         links
     }
 
-    /// Sets the utilisation of the link between two neighbours to `percent` percent.
+    /// Sets the utilisation of the link from node `from` to its neighbor `to` to `percent` percent.
     fn load(&mut self, now: Time, from: u32, to: u32, percent: u32) {
         let (_, link) =
             self.topology.links_from(NodeId(from)).find(|(_, link)| link.to.0 == to).expect("neighbours");

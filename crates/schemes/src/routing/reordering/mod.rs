@@ -59,7 +59,8 @@ const FIRST: u32 = 1;
 /// A flow's state may be removed after this time without a segment.
 const SILENCE: Duration = Duration::from_ms(1_000);
 
-/// A host with fewer flows than this does not remove silent flows, because to look through all flows has a cost.
+/// Least number of flows at which a host searches its flows for silent ones to remove. With fewer flows the search is
+/// not worth its cost.
 const FEW: usize = 64;
 
 /// Wraps a host and passes segments up to it in order.

@@ -25,7 +25,7 @@ const BACKWARD: u64 = 14;
 const VARIABLES: u64 = 5;
 /// Coefficients per point, which a forward sweep sends in addition to the variables.
 const COEFFICIENTS: u64 = VARIABLES * VARIABLES;
-/// Layers of points that a cell copies from each of its neighbours.
+/// Number of layers of points that a cell copies from each of its neighbours.
 const LAYERS: u64 = 2;
 
 /// The skeleton of BT.

@@ -32,7 +32,8 @@ struct Axis {
     neighbours: [u32; 2],
     /// True if the rank has points on this level.
     present: bool,
-    /// True if the rank also has points on the next coarser level, but its neighbours of this level have none there.
+    /// True if the rank also has points on the next coarser level, but its neighbours on this level have no points
+    /// there.
     gives: bool,
     /// True if the rank has points on this level but none on the next coarser level.
     takes: bool,
