@@ -17,7 +17,7 @@ pub enum WorkloadError {
         /// The allowed values.
         need: &'static str,
     },
-    /// Flows need at least two hosts.
+    /// The topology has fewer than two hosts, so no flow is possible.
     #[error("a workload needs at least 2 hosts, and the topology has {hosts}")]
     TooFewHosts {
         /// Number of hosts in the topology.

@@ -30,9 +30,9 @@ pub struct Difference {
     pub from: u32,
     /// The receiver.
     pub to: u32,
-    /// Messages in the first program.
+    /// Messages from `from` to `to` in the first program.
     pub here: Amount,
-    /// Messages in the other program.
+    /// Messages from `from` to `to` in the other program.
     pub there: Amount,
 }
 

@@ -103,7 +103,7 @@ impl World {
         best.1
     }
 
-    /// The pod of an edge switch.
+    /// The number of the pod of an edge switch.
     fn pod_of(&self, edge: NodeId) -> u32 {
         let ClosSize { pods, edges, hosts, .. } = self.size;
         (edge.0 - pods * edges * hosts) / edges

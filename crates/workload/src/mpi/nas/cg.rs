@@ -18,7 +18,7 @@ const CLASSES: [(u32, u64, u32); 6] = [
     (150_000, 15, 75),
     (1_500_000, 21, 100),
 ];
-/// Inner iterations per outer iteration.
+/// Number of inner iterations per outer iteration.
 const INNER: u32 = 25;
 /// Matrix-vector products per outer iteration: one per inner iteration, and one for the residual.
 const PRODUCTS: u64 = INNER as u64 + 1;

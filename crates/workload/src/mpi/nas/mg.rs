@@ -19,7 +19,7 @@ const WORK: u64 = 18_400;
 #[derive(Debug, Clone, Copy)]
 pub struct Mg {
     class: Class,
-    /// Ranks in each dimension.
+    /// Number of ranks in each dimension.
     grid: [u32; 3],
 }
 
