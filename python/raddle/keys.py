@@ -1142,7 +1142,7 @@ class SchemeSpray(TypedDict, total=False):
 
 
 class SchemeSwitchAr(TypedDict, total=False):
-    """Packets to a destination take the up port on which the fewest congestion notices have arrived"""
+    """Packets to a destination take the up port for which congestion notices report the least congestion"""
 
     absorb: bool
     """drop a notice if another port for the frame is not congested (default: false)"""
@@ -1370,7 +1370,7 @@ Scheme = TypedDict(
         "s-mod-k": SchemeSModK,
         # Each packet takes one of the shortest paths, drawn at random or in turn
         "spray": SchemeSpray,
-        # Packets to a destination take the up port on which the fewest congestion notices have arrived
+        # Packets to a destination take the up port for which congestion notices report the least congestion
         "switch-ar": SchemeSwitchAr,
         # TCP CUBIC with selective acknowledgements
         "tcp-cubic": SchemeTcpCubic,

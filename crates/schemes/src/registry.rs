@@ -278,13 +278,14 @@ impl Registry {
         }
     }
 
-    /// The default parameters of a routing; empty if the routing belongs to one transport.
+    /// The parameters of a routing with their default values; empty if the routing belongs to one transport.
     #[must_use]
     pub fn routing_defaults(&self, name: &str) -> Settings {
         Settings::defaults(self.routing(name).map_or(&[], |routing| routing.info.parameters))
     }
 
-    /// The kind of state that the parts of the transport and of the routing read: local or global.
+    /// The kind of state that the parts of the transport and of the routing read: local, or global if at least one of
+    /// them reads global state.
     #[must_use]
     pub fn view(&self, transport: &Transport, routing: &str) -> View {
         let of_routing = self.routing(routing).map_or(View::Local, |routing| routing.info.view);

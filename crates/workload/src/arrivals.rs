@@ -19,9 +19,9 @@ pub enum Arrivals {
         load: f64,
         /// The mean flow size used to compute the rate; the mean of the size distribution if `None`.
         mean_size: Option<Bytes>,
-        /// True if the drawn flows offer exactly this load between the first start and the last; the gaps
-        /// between starts are then scaled. If false, only the expected load is exact: a few flows of a
-        /// heavy-tailed distribution can offer half or twice the load.
+        /// True if the drawn flows offer exactly this load between the first start and the last start; all start times
+        /// are then scaled. If false, only the expected load is exact: a small number of flows with a heavy-tailed size
+        /// distribution can offer half or twice the load.
         exact: bool,
     },
     /// One flow every `gap`, the first at time 0.
@@ -29,7 +29,7 @@ pub enum Arrivals {
         /// The gap.
         gap: Duration,
     },
-    /// Every flow starts at time 0, or at a random time from 0 to `jitter` (uniform).
+    /// Every flow starts at a random time from 0 to `jitter` (uniform), and thus at time 0 if `jitter` is 0.
     AllAtOnce {
         /// Length of the interval in which flows start.
         jitter: Duration,
@@ -45,8 +45,9 @@ impl Arrivals {
         matches!(self, Self::Poisson { .. } | Self::Load { .. })
     }
 
-    /// Returns the mean gap between starts over all hosts, in picoseconds. `bits_per_second` returns the rate that
-    /// corresponds to a load of 1. `mean_size` is the mean size of a flow in bytes.
+    /// Returns the mean gap between starts over all hosts, in picoseconds; 0 if all flows start at once.
+    /// `bits_per_second` returns the rate that corresponds to a load of 1. `mean_size` is the mean size of a flow in
+    /// bytes.
     pub(crate) fn mean_gap_ps(
         &self,
         bits_per_second: impl FnOnce() -> f64,

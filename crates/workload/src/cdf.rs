@@ -82,8 +82,8 @@ impl SizeCdf {
         Ok(Self { points })
     }
 
-    /// Removes the largest flows, which are this share of all flows, from the distribution. The probabilities
-    /// of the remaining flows keep their ratios.
+    /// Removes the largest flows from the distribution: the share `share` of all flows. The probabilities of the
+    /// remaining flows keep their ratios.
     ///
     /// # Panics
     /// If the share is not in `0..1`.

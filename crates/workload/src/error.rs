@@ -17,7 +17,7 @@ pub enum WorkloadError {
         /// The allowed values.
         need: &'static str,
     },
-    /// Flows need at least two hosts.
+    /// The topology has fewer than two hosts, so no flow is possible.
     #[error("a workload needs at least 2 hosts, and the topology has {hosts}")]
     TooFewHosts {
         /// Number of hosts in the topology.
@@ -35,7 +35,7 @@ pub enum WorkloadError {
         /// The name of the pattern.
         pattern: &'static str,
     },
-    /// The pattern is defined by pods, but the topology has only one. The leaves of a leaf-spine count as pods.
+    /// The pattern is defined by pods, but the topology has only one pod. The leaves of a leaf-spine count as pods.
     #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves of a leaf-spine")]
     OnePod {
         /// The name of the pattern.

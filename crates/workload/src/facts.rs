@@ -3,8 +3,8 @@
 use raddle_core::{Duration, Flow, NodeId, Rate, Time};
 use raddle_topology::Topology;
 
-/// The actual size and load of a workload. Loads count application bytes, without headers and control
-/// packets. Loads are `None` if all flows start at once.
+/// The actual size and load of a workload. Loads count application bytes, without headers and control packets. Loads
+/// are `None` if the span of the starts is 0, as when all flows start at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
     /// Number of flows.
@@ -14,14 +14,14 @@ pub struct Facts {
     /// Mean size of the flows in bytes; 0 if there are no flows. For a heavy-tailed distribution, this mean is usually
     /// well below the mean of the distribution (specifications/r2c2.md §10).
     pub mean_size: f64,
-    /// Time from the first start to the last.
+    /// Time from the start of the first flow to the start of the last flow.
     pub span: Duration,
     /// Bits offered per second of the span, divided by the sum over all hosts of the rate of the host's
     /// fastest link.
     pub host_load: Option<f64>,
     /// `host_load` times the [oversubscription](raddle_topology::Oversubscription::total) of a Clos network; `None` for
-    /// other networks. If all hosts may send, it is defined like the [load](crate::Arrivals::Load) that an experiment
-    /// asks for, so the two can be compared.
+    /// other networks. If all hosts may send, this load is defined like the [load](crate::Arrivals::Load) that an
+    /// experiment asks for, so the two can be compared.
     pub network_load: Option<f64>,
     /// Mean load of all directed links: the sum over all flows of bits times hops, divided by the span and by
     /// the sum of the links' rates.

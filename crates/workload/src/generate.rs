@@ -195,7 +195,7 @@ impl Workload {
     }
 }
 
-/// Scales the starts so that the flows offer `bits_per_second` between the first start and the last.
+/// Scales the starts so that the flows offer `bits_per_second` between the first start and the last start.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn stretched(flows: &Flows, bits_per_second: f64) -> Flows {
     let (mut first, mut last, mut bits) = (Time::NEVER, Time::ZERO, 0.0);
@@ -215,7 +215,7 @@ fn stretched(flows: &Flows, bits_per_second: f64) -> Flows {
     Flows::made(flows.len(), flows.iter().map(stretch))
 }
 
-/// Returns an error if there are more flows than ids.
+/// Returns an error if there are more flows than flow ids.
 fn check_count(expected: f64) -> Result<(), WorkloadError> {
     if expected <= f64::from(u32::MAX) {
         Ok(())
@@ -406,7 +406,7 @@ mod tests {
             |flows: &[Flow]| -> Vec<_> { flows.iter().map(|flow| (flow.src, flow.dst, flow.size)).collect() };
         assert_eq!(others(&drawn), others(&exact), "only the starts differ");
         // At half the load, every flow starts at twice the time. Gaps are drawn in whole picoseconds, so starts may
-        // differ slightly from this value.
+        // differ slightly from twice the time.
         let slower = draw(0.35, true, few).unwrap();
         let twice =
             |(fast, slow): (&Flow, &Flow)| slow.start.as_ps().abs_diff(2 * fast.start.as_ps()) < 1_000;
@@ -451,8 +451,8 @@ mod tests {
         assert_eq!(error, "the number of flows must be less than 2^32 (got 5000000000)");
     }
 
-    /// specifications/expeditus.md §8.10, the stress test: one flow per host, started one after another in random
-    /// order.
+    /// specifications/expeditus.md §8.10, the stress test: one flow per pair of the pattern, started one after another
+    /// in random order.
     #[test]
     fn one_flow_a_pair_is_in_an_order_that_arrivals_do_not_change() {
         let topology = clos([4, 2, 2, 2, 2], [10_000; 3]);

@@ -1,11 +1,11 @@
 //! The hotspot benchmark (specifications/cee.md §6.3, §6.4; Crisan, Gusat and Minkenberg, Comparative Evaluation of
 //! CEE-based Switch Adaptive Routing, Figures 8 and 9).
 //!
-//! A hotspot is *input-generated* if hosts offer more traffic to one destination than the destination's link
-//! carries. It is *output-generated* if the hosts offer less, but a link on the path is slower than the other
-//! links; the topology slows that link. The *degree* is the number of hosts that send to the destination. The
-//! *severity* is the total rate that these hosts offer, as a multiple of the rate of the destination's link.
-//! *Victims* are flows between other hosts that suffer from the congestion without having caused it.
+//! A hotspot is *input-generated* if hosts offer more traffic to one destination than the destination's link carries.
+//! It is *output-generated* if the hosts offer less than this, but a link on the path is slower than the other links of
+//! the topology. The *degree* is the number of hosts that send to the destination. The *severity* is the total rate
+//! that these hosts offer, as a multiple of the rate of the destination's link. *Victims* are flows between other hosts
+//! that suffer from the congestion without having caused it.
 //!
 //! # Differs from the paper
 //! The paper names neither hosts nor times; specifications/cee.md §6.3 reconstructs them.

@@ -103,7 +103,7 @@ pub(crate) fn check_load(load: f64) -> Result<(), WorkloadError> {
     }
 }
 
-/// Returns an error for bursts without frames.
+/// Returns an error if the bursts of the process have no frames.
 pub(crate) fn check_process(process: Process) -> Result<(), WorkloadError> {
     if process == (Process::OnOff { burst: 0 }) {
         return Err(WorkloadError::parameter("burst", &0, "at least 1 frame"));

@@ -1,9 +1,9 @@
-//! Published flow-size distributions of data centers: measurements, and a substitute for one that is not public. Load
-//! balancing and congestion control schemes are evaluated with these distributions
+//! Published flow-size distributions of data centers: measurements, and a substitute for one measurement that is not
+//! public. Load balancing and congestion control schemes are evaluated with these distributions
 //! (specifications/expeditus.md §8.2-8.7).
 //!
-//! Several digitisations of one measurement are in use, and their means differ. Each digitisation has its own
-//! name here.
+//! Several digitizations of one measurement are in use, and their means differ. Each digitization has its own name
+//! here.
 
 use crate::SizeCdf;
 use raddle_core::Bytes;
@@ -63,7 +63,7 @@ pub const PUBLISHED: [Published; 13] = [
     },
     Published {
         name: "web_search_opera",
-        summary: "web search (DCTCP), a finer digitisation, as in Opera",
+        summary: "web search (DCTCP), a finer digitization, as in Opera",
         unit: BYTE,
         points: WEB_SEARCH_OPERA,
     },
@@ -81,7 +81,7 @@ pub const PUBLISHED: [Published; 13] = [
     },
     Published {
         name: "data_mining_opera",
-        summary: "data mining (VL2), a finer digitisation, as in Opera",
+        summary: "data mining (VL2), a finer digitization, as in Opera",
         unit: BYTE,
         points: DATA_MINING_OPERA,
     },

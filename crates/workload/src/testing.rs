@@ -4,7 +4,8 @@ use raddle_core::{Duration, NodeId, PortId, Rate};
 use raddle_topology::builders::{ClosRates, clos as build};
 use raddle_topology::{Builder, ClosSize, Shape, Topology};
 
-/// Returns a torus with 10 Gbps links and a propagation delay of 100 ns. Every dimension must be at least 3.
+/// Returns a torus with 10 Gbps links and a propagation delay of 100 ns. The size of every dimension must be at least
+/// 3.
 pub(crate) fn torus(dims: &[u32]) -> Topology {
     let mut fabric = Builder::default();
     for _ in 0..dims.iter().product() {

@@ -1,7 +1,7 @@
 //! Fluid models of schemes, for the flow engine.
 //!
 //! The model of a transport shares links among flows ([`Sharing`]). The model of a routing spreads the packets of a
-//! flow over links ([`Spread`]). Both models are idealisations.
+//! flow over links ([`Spread`]). Both models are idealizations.
 
 mod as_forwarded;
 mod evenly;
@@ -37,14 +37,14 @@ pub struct Sharing {
     pub policy: Box<dyn Fluid>,
     /// True if senders learn that their flows are complete.
     pub acknowledged: bool,
-    /// The source of the links that a flow uses.
+    /// The component that selects the links that a flow uses.
     pub ways: Ways,
 }
 
 /// The component that selects the links that the flows of a transport use.
 pub enum Ways {
-    /// The routing selects the links. The function makes a flow's first packet, which the model can forward; `number`
-    /// is the flow's index among the flows of its source, from 0.
+    /// The routing selects the links. The function makes a flow's first packet, which [`Spread::AsForwarded`] passes
+    /// from forwarder to forwarder; `number` is the flow's index among the flows of its source, from 0.
     Routed(fn(&Flow, number: u64) -> Packet),
     /// The transport itself selects the links.
     Own(Split),

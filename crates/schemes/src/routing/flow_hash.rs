@@ -19,7 +19,7 @@ pub fn salt(seed: u64, node: raddle_core::NodeId) -> u64 {
 }
 
 /// The index, from 0 to `choices - 1`, that a hash selects: the upper 32 bits of the hash, divided by 2^32 and
-/// multiplied by `choices`.
+/// multiplied by `choices`, rounded down.
 #[inline]
 pub(crate) fn pick(hash: u64, choices: usize) -> usize {
     ((hash >> 32) as usize * choices) >> 32

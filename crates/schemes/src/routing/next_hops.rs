@@ -111,8 +111,8 @@ impl NextHops {
         &self.known.ports
     }
 
-    /// The verdict for a packet. `pick` receives the number of next hops and returns the index of the next hop that the
-    /// packet takes. If there is only one next hop, `pick` need not be called.
+    /// The verdict for a packet. `pick` receives the routing and the number of next hops, and returns the index of the
+    /// next hop that the packet takes. If there is only one next hop, `pick` need not be called.
     ///
     /// # Panics
     /// If `pick` returns an index that is not less than the number of next hops.

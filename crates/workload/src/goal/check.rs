@@ -106,8 +106,9 @@ impl Balance {
         }
     }
 
-    /// Returns the first pair of ranks, by receiver and sender, whose sends and receives do not match. If there is no
-    /// such pair, returns the first receiver whose receives from any rank do not match the messages left for them.
+    /// Returns the first pair of ranks, in order of receiver and then of sender, whose sends and receives do not match.
+    /// If there is no such pair, returns the first receiver whose receives from any rank differ in number from the
+    /// messages that its other receives leave over.
     fn uneven(&self) -> Option<Uneven> {
         let mut left = self.from_any.clone();
         let mut pairs: Vec<_> = self.pairs.iter().collect();

@@ -11,7 +11,8 @@ pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,
 }
 
-/// Bits for the number at the end of a label.
+/// Number of low bits of a [`Label`] that hold the number at the end of the label's name. The other bits hold the
+/// number of the stem.
 const NUMBER_BITS: u32 = 48;
 
 /// Maximum number of digits of the number at the end of a label: 10^14 is less than 2^47.
@@ -44,8 +45,7 @@ fn split(name: &[u8]) -> (&[u8], u64) {
     (&name[..name.len() - number.len()], value + is_there)
 }
 
-/// A set of labels, stored as ranges. Operations that are numbered consecutively take the space of a single
-/// operation.
+/// A set of labels, stored as ranges. Labels with one stem and consecutive numbers take the space of a single label.
 #[derive(Debug, Default)]
 pub(super) struct Labels {
     /// The first label of each range, mapped to the last.

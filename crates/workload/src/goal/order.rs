@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Index of an operation that has been read but has not finished.
+/// Index in `Order::steps` of an operation that has been read but has not finished.
 pub(super) type Slot = u32;
 
 /// An operation that has been read but has not finished.
@@ -41,9 +41,9 @@ struct Cpu {
     ready: BinaryHeap<Reverse<(u64, Slot)>>,
 }
 
-/// A program in execution. Before an operation begins, a window of statements after it is read. A dependency
-/// may therefore follow the operation that it delays, by at most one window. Of finished operations, only the
-/// labels are kept in memory.
+/// A program in execution. An operation begins only after the next `window` statements of the file have been read. A
+/// dependency may therefore follow the operation that it delays, by at most one window. Of finished operations, only
+/// the labels are kept in memory.
 #[derive(Debug)]
 pub(super) struct Order<P> {
     pub(super) program: P,
@@ -59,7 +59,7 @@ pub(super) struct Order<P> {
     cpus: Vec<Cpu>,
     /// Operations in file order, from the first operation that has not begun.
     unbegun: VecDeque<(u64, Slot)>,
-    /// Number of operations that have not finished.
+    /// Number of operations that have been read but have not finished.
     unfinished: u64,
 }
 

@@ -5,7 +5,7 @@ use raddle_core::FlowKey;
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The contents of messages in flight, keyed by the flow's name on the wire.
+/// The contents of messages in flight, keyed by the name on the wire of the message's flow.
 ///
 /// Simulated packets do not carry application bytes. So the contents of a message are stored here from the start of the
 /// message's flow until the delivery of the flow. No rank reads them before the last byte has arrived.
@@ -21,7 +21,8 @@ impl Payloads {
 
     #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn shard(&self, key: FlowKey) -> MutexGuard<'_, FxHashMap<FlowKey, Message>> {
-        // A flow's name begins with the sender and ends with the flow's number at the sender.
+        // The high bits of a flow's name identify the sender, and the low bits identify the flow among the sender's
+        // flows.
         let shard = (key.0 ^ (key.0 >> 16) ^ (key.0 >> 32)) as usize % SHARDS;
         self.0[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -35,7 +36,7 @@ impl Payloads {
         assert!(before.is_none(), "two flows in flight have the name {:#x}", key.0);
     }
 
-    /// Removes and returns the message of a delivered flow; `None` if the flow belongs to no rank.
+    /// Removes and returns the message of a delivered flow; `None` if the flow is not a message of a rank.
     pub(super) fn take(&self, key: FlowKey) -> Option<Message> {
         self.shard(key).remove(&key)
     }

@@ -56,7 +56,10 @@ impl Job {
     /// # Panics
     /// If the job already has such a function.
     pub fn observe_computing(&self, computing: Computing) {
-        assert!(self.computing.set(computing).is_ok(), "a job has one observer");
+        assert!(
+            self.computing.set(computing).is_ok(),
+            "a job must have at most one function that observes computing"
+        );
     }
 
     fn account(&self, rank: usize) -> MutexGuard<'_, Account> {

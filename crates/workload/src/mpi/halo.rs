@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A halo exchange on a grid of ranks of up to three dimensions. The first dimension varies fastest with the rank.
 #[derive(Debug, Clone)]
 pub struct Halo {
-    /// Ranks in each dimension.
+    /// Number of ranks in each dimension.
     pub grid: [u32; 3],
     /// True if the last rank in a dimension is a neighbour of the first.
     pub wraps: bool,

@@ -5,7 +5,7 @@ use crate::goal::{Operation, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A number of messages and their bytes, such as those from one rank to another.
+/// A number of messages and their bytes, for example of all messages from one rank to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
     /// Number of messages.
@@ -30,9 +30,9 @@ pub struct Difference {
     pub from: u32,
     /// The receiver.
     pub to: u32,
-    /// Messages in the first program.
+    /// Messages from `from` to `to` in the first program.
     pub here: Amount,
-    /// Messages in the other program.
+    /// Messages from `from` to `to` in the other program.
     pub there: Amount,
 }
 

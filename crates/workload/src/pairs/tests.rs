@@ -213,8 +213,7 @@ fn bijections_of_the_baseline_spread_over_all_other_pods() {
     }
     let expected = 50 * 432 / 11;
     assert!(counts[0] == 0 && counts[1..].iter().all(|n| n.abs_diff(expected) < 200), "{counts:?}");
-    // Shifts alone are not enough. Hosts of one pod must reach different positions in other pods, which needs
-    // swaps.
+    // Without swaps of destinations, each host would send to a host at its own position in another pod.
     let places =
         each(&Pairs::Bijection, &topology, 1).iter().filter(|(src, dst)| src % 36 == dst % 36).count();
     assert!(places < 40, "{places} of 432 keep their place");

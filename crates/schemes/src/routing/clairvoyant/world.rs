@@ -44,15 +44,15 @@ impl World {
         }
     }
 
-    /// Adds a packet to the load of the link by which it leaves.
+    /// Adds a packet to the load of the link by which the packet leaves.
     #[inline]
     pub(super) fn sent(&mut self, now: Time, link: LinkId, packet: &Packet) {
         let bytes = self.topology.link_layer().frame(packet.size);
         self.dre.count(&mut self.registers[link.index()], now, bytes);
     }
 
-    /// The least loaded paths from an edge switch to a host of another edge switch; several if their loads tie. Links
-    /// in `down`, and ports of the edge switch that are not `up`, are excluded.
+    /// The least loaded paths from an edge switch to a host of another edge switch; several if their loads tie, none if
+    /// no path is left. Links in `down`, and ports of the edge switch that are not `up`, are excluded.
     pub(super) fn least_loaded(
         &self,
         now: Time,
@@ -103,7 +103,7 @@ impl World {
         best.1
     }
 
-    /// The pod of an edge switch.
+    /// The number of the pod of an edge switch.
     fn pod_of(&self, edge: NodeId) -> u32 {
         let ClosSize { pods, edges, hosts, .. } = self.size;
         (edge.0 - pods * edges * hosts) / edges

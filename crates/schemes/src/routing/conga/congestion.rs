@@ -68,7 +68,8 @@ impl Congestion {
         self.from[place] = Metric { load, heard: now };
     }
 
-    /// The feedback for the next packet to `leaf`. Uplinks take turns, and uplinks with changed metrics go first.
+    /// The feedback for the next packet to `leaf`; `None` if no recorded metric is fresh. Uplinks take turns, and
+    /// uplinks with changed metrics go first.
     #[allow(clippy::cast_possible_truncation, reason = "a tag is below 16")]
     pub(super) fn feedback(&mut self, now: Time, leaf: usize) -> Option<Feedback> {
         let turn = &mut self.turns[leaf];
@@ -100,7 +101,8 @@ impl Congestion {
     }
 }
 
-/// The first member of `set` in the cyclic order that begins with `from`. `set` has one bit for each number below 16.
+/// The first member of `set` in the cyclic order that begins with `from`; `None` if `set` is empty. `set` has one bit
+/// for each number below 16.
 fn first_from(set: u16, from: u32) -> Option<u32> {
     let turned = set.rotate_right(from);
     (set != 0).then(|| (turned.trailing_zeros() + from) % u16::BITS)

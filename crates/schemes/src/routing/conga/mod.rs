@@ -6,8 +6,8 @@
 //! stores the CE field by source leaf and uplink, and removes the header. The destination leaf feeds the stored loads
 //! back, one uplink per packet, in the headers of packets to the source leaf. A leaf thus knows two loads for each
 //! uplink and destination leaf: the load of the uplink, and the greatest load on the path that begins with the uplink.
-//! The first packet of a flowlet takes the uplink for which the greater of the two loads is least. If uplinks tie, the
-//! flow stays on its previous uplink.
+//! The first packet of a flowlet takes the uplink for which the greater of the two loads is least. If several uplinks
+//! tie and the flow's previous uplink is one of them, the flow stays on it.
 //!
 //! A leaf learns about an uplink only from its own packets on that uplink. CONGA-Flow chooses an uplink only once per
 //! flow. A leaf therefore uses few uplinks and knows almost nothing about the other uplinks

@@ -81,7 +81,8 @@ fn load(leaf: &mut Leaf, now: Time, local: [u8; 3], remote: [u8; 3]) {
     }
 }
 
-/// specifications/expeditus.md §6.3: CE becomes max(CE, load) at the leaf's uplink, and again at the spine's downlink.
+/// specifications/expeditus.md §6.3: the header's congestion field CE becomes max(CE, load) at the leaf's uplink, and
+/// again at the spine's downlink.
 #[test]
 fn oracle_6_3_ce_is_the_greatest_load_on_the_way() {
     let fabric = conga();
@@ -107,7 +108,7 @@ fn oracle_6_3_ce_is_the_greatest_load_on_the_way() {
     assert_eq!(overlay(&second).congestion(), 7);
 }
 
-/// With `ce = "leaf_only"`, spines do not change CE, as in the public simulation code.
+/// With `ce = "leaf_only"`, spines do not change the header's congestion field CE, as in the public simulation code.
 #[test]
 fn spines_mark_nothing_if_told_so() {
     let fabric = fabric("conga", &[("ce", Value::Choice("leaf_only"))]);
@@ -141,7 +142,7 @@ fn oracle_6_3_feedback_returns() {
     assert_eq!(forward(&mut a, us(4), &mut back), PortId(0));
     assert_eq!((back.shim, back.size), (Shim::None, 100));
 
-    // The uplink that the first packet took is now idle. Flows to the second leaf avoid this uplink only because of the
+    // The uplink that `there` took is idle by now. Flows to the second leaf avoid the uplink only because of the
     // feedback, until the feedback expires.
     let taken = |leaf: &mut Leaf, at: u16, dst| -> BTreeSet<PortId> {
         (at..at + 60).map(|flow| forward(leaf, us(at.into()), &mut packet(1, dst, flow, 44))).collect()
@@ -185,7 +186,7 @@ fn oracle_6_3_flowlets_move_only_to_a_strictly_better_uplink() {
         let mut now = 0;
         let home = port(&mut leaf, now);
         let others = |here, there| std::array::from_fn(|tag| if tag == home { here } else { there });
-        // This test gives loads only to the remote metrics, because local loads would decay before the next packet.
+        // All local loads are 0, so the remote loads alone decide.
         load(&mut leaf, us(now), [0; 3], others(7, 0));
         assert_eq!(port(&mut leaf, now + 90), home, "no gap, no move");
         for equal in [7, 3, 0] {

@@ -72,8 +72,8 @@ fn oracle_8_2_shifts_meet_on_no_link() {
     }
 }
 
-/// In a slimmed tree the two divisors differ. Each leaf has four hosts and two parents, and hosts 0 to 15 are in the
-/// first half of the tree.
+/// In a slimmed tree the two choices of `divisor` select different paths. Each leaf has four hosts and two parents, and
+/// hosts 0 to 15 are in the first half of the tree.
 #[test]
 fn the_divisor_is_a_choice_in_slimmed_trees() {
     let size = XgftSize { children: vec![4, 4, 2], parents: vec![1, 2, 2] };

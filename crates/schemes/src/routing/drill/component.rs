@@ -10,7 +10,7 @@ pub(super) struct Component {
     ports: Box<[PortId]>,
     /// The same ports in a random order, because each draw moves the drawn ports to the front.
     deck: Box<[PortId]>,
-    /// The ports compared for the last packet, the shortest queue first.
+    /// The ports that were compared for the previous packet, with their loads, the shortest queue first.
     seen: Vec<(Load, PortId)>,
 }
 

@@ -158,6 +158,7 @@ fn share_of(shares: &[(u128, usize)], hash: u64) -> usize {
 }
 
 /// Divides the next hops towards `to` into components. Adds to `components` the components that are missing there.
+/// Returns the entry of [`Drill::shares`] for `to`.
 #[cold]
 fn divide(routing: &LocalRouting, to: NodeId, components: &mut Vec<Component>) -> Box<[(u128, usize)]> {
     let mut capacities = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! At each hop the packet leaves by one of the ports on shortest paths to its destination. A hash of the flow's
 //! identity, the node and the seed selects the port. Packets of a flow stay together, flows spread evenly, and the
-//! choices of successive hops are independent (no polarisation). Acknowledgements are hashed by their own identity, so
+//! choices of successive hops are independent (no polarization). Acknowledgements are hashed by their own identity, so
 //! they can take a different path than the data.
 //!
 //! Cost per hop: the cost of [`NextHops::forward`], which needs only arithmetic on tori and Clos networks. If there are

@@ -17,7 +17,7 @@ impl Counter {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// Raises the count to `value` if it is smaller.
+    /// Raises the count to `value` if the count is smaller.
     pub(crate) fn raise(&self, value: u64) {
         self.0.fetch_max(value, Ordering::Relaxed);
     }
@@ -43,7 +43,8 @@ pub struct Counters {
     pub merged: Counter,
     /// Choices of an uplink, by edge switches and by aggregation switches.
     pub choices: Counter,
-    /// Choices among uplinks that all had the same effective load.
+    /// Choices among uplinks that all had the same effective load, which is the greater of the loads that the switches
+    /// at both ends of the path measure.
     pub even_choices: Counter,
     /// Entries that aggregation switches stored.
     pub installed: Counter,
@@ -55,7 +56,7 @@ pub struct Counters {
     pub expired: Counter,
     /// New entries that a full table refused.
     pub refused: Counter,
-    /// Most entries that a table held at once, expired ones that were not yet removed included.
+    /// Greatest number of entries that one table held at once, including expired entries that were not yet removed.
     pub most_entries: Counter,
     /// Packets that left an edge switch by hash because their flow's selection was under way, or could not begin.
     pub fallbacks: Counter,

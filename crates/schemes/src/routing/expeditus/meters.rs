@@ -32,7 +32,7 @@ pub(crate) struct Uplinks {
     registers: Box<[Registers]>,
     /// For each uplink, the id and the rate of its upward link, then of its downward link.
     links: Box<[[(LinkId, Rate); 2]]>,
-    /// True if the egress queue counts as load.
+    /// True if the length of the egress queue counts as load.
     counts_queues: bool,
     /// Under [`Counted::TxStart`], for each uplink: the start times and sizes in bytes of the packets that wait.
     waiting: Option<Vec<VecDeque<(Time, u32)>>>,
@@ -102,7 +102,7 @@ impl Uplinks {
         PortId(self.first + uplink as u16)
     }
 
-    /// The uplink to which a link belongs, in either direction.
+    /// The uplink to which a link belongs, in either direction; `None` if the link belongs to no uplink.
     pub(crate) fn with_link(&self, link: LinkId) -> Option<usize> {
         self.links.iter().position(|ways| ways.iter().any(|&(way, _)| way == link))
     }

@@ -6,9 +6,9 @@
 //! Exp-response.
 //!
 //! The response passes the selected aggregation switch's counterpart in the destination's pod, which writes its loads
-//! into the response. It then passes the selected aggregation switch in the source's pod, which merges these loads with
-//! its own and selects the core. The port by which the response reaches the source edge switch is the flow's uplink.
-//! Paths downwards are fixed. Cores and hosts do not take part.
+//! into the response. The response then passes the selected aggregation switch in the source's pod, which merges these
+//! loads with its own and selects the core. The port by which the response reaches the source edge switch is the flow's
+//! uplink. Paths downwards are fixed. Cores and hosts do not take part.
 //!
 //! Within a pod, and in a leaf-spine, only the first stage exists. A flow uses ECMP while its selection is pending or
 //! if the answer is lost.

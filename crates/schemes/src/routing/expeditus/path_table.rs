@@ -19,7 +19,8 @@ choices! {
         /// An entry expires when it has been idle for more than the timeout, to the picosecond.
         Exact = "exact",
         /// An age bit decides (CONGA §3.4): each tick of a timer, whose period is the timeout, sets the bit, and
-        /// packets clear the bit. The entry expires at the second tick, which is after one to two timeouts of idleness.
+        /// packets clear the bit. The entry expires at the second tick without a packet, which is after one to two
+        /// timeouts of idleness.
         AgeBit = "age_bit",
     }
 }
@@ -69,7 +70,7 @@ pub(crate) struct PathTable {
     counters: Arc<Counters>,
 }
 
-/// Number of entries below which a sweep for expired entries is not worth its cost.
+/// A table that holds fewer entries than this is not searched for expired entries, unless it is full.
 const FEW: usize = 256;
 
 impl PathTable {

@@ -25,7 +25,8 @@ pub(crate) struct Choice {
 }
 
 /// The usable uplink with the least effective load; `None` if no uplink is usable. The effective load is the greater of
-/// the load that the other end reported and the load that this end measures. `told` and `measured` are in uplink order.
+/// the load that the switch at the other end of the path reported and the load that this switch measures. `told` and
+/// `measured` are in uplink order.
 pub(crate) fn select(
     told: impl Iterator<Item = u8>,
     measured: impl Iterator<Item = u8>,

@@ -68,7 +68,8 @@ impl Switch {
         self.by_hash(packet).map_or(Verdict::Drop(DropReason::NoRoute), Verdict::Forward)
     }
 
-    /// The uplink for a packet without a selected path, chosen by hash among the uplinks that are up.
+    /// The uplink for a packet without a selected path, chosen by hash among the uplinks that are up and lead to the
+    /// packet's destination; `None` if there are none.
     pub(crate) fn upwards_by_hash(&mut self, packet: &Packet, ports: &Ports<'_>) -> Option<PortId> {
         let port = self.by_hash(packet)?;
         if ports.get(port).up {
@@ -118,8 +119,8 @@ impl Switch {
         Set(set)
     }
 
-    /// Selects an uplink that leads to a host, from the loads that the other end reported and the loads that this end
-    /// measures.
+    /// Selects an uplink that leads to a host, from the loads that the switch at the other end of the path reported and
+    /// the loads that this switch measures.
     pub(crate) fn select(
         &mut self,
         told: impl Iterator<Item = u8>,
@@ -139,8 +140,8 @@ impl Switch {
         Some(choice.uplink)
     }
 
-    /// The port for a packet that is about to arrive; `None` if the path table decides, or if the routing must first be
-    /// computed again after a failure or a repair.
+    /// The port for a packet that is about to arrive; `None` if the path table decides, or the next hops are not
+    /// computed yet.
     #[inline]
     pub(crate) fn foresee(&self, packet: &Packet) -> Option<PortId> {
         let routing = self.next_hops.present().filter(|_| self.is_above(packet.dst()))?;

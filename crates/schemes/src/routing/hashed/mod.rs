@@ -78,7 +78,8 @@ impl Hashed {
         Self { tree: Arc::clone(tree), key, divisor: tree.planes(tree.level(node)) }
     }
 
-    /// The packet's path: the index of the nearest common ancestor that the packet passes.
+    /// The number of the packet's path: the index, among all nearest common ancestors of source and destination, of the
+    /// ancestor that the packet passes.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the key and the offset are hashed in words of 32 bits, and the path is below the number of paths"

@@ -29,7 +29,7 @@ impl BestHops {
     /// through this port. Returns the utilisation of the path through the best port.
     ///
     /// A probe at the best port only updates the utilisation of this port, even if a probe at another port has reported
-    /// less. The next probes at the other ports correct the choice.
+    /// a smaller utilisation. The next probes at the other ports correct the choice.
     pub(super) fn probed(&mut self, now: Time, tor: usize, port: PortId, utilisation: u8) -> u8 {
         let hop = &mut self.by_tor[tor];
         let stays = hop.is_some_and(|best| {

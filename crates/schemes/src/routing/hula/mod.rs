@@ -4,9 +4,9 @@
 //! An edge switch (ToR) periodically sends probes by all its uplinks. A switch that receives a probe raises the probe's
 //! utilisation to the utilisation of the link towards the ToR, if the link's utilisation is greater. The switch keeps
 //! the next hop with the least utilisation for each ToR. Then it passes on the probe, with the utilisation of this next
-//! hop: a probe from below goes to all other ports, a probe from above only to the ports below. Each switch thus knows,
-//! for each ToR, one next hop and the utilisation of the busiest link on the path through this next hop, but not the
-//! path itself. A flowlet takes the next hop that is best when the flowlet begins.
+//! hop: a probe from below goes to all other neighboring switches, a probe from above only to the switches below. Each
+//! switch thus knows, for each ToR, one next hop and the utilisation of the busiest link on the path through this next
+//! hop, but not the path itself. A flowlet takes the next hop that is best when the flowlet begins.
 //!
 //! A ToR stops probing after `ageing` without packets. The next packet triggers probes at once. An idle fabric
 //! therefore has no events.

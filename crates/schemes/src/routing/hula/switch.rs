@@ -42,16 +42,16 @@ pub(super) struct Switch {
 #[derive(Debug)]
 struct Clock {
     period: Duration,
-    /// Time without packets after which the switch stops probing.
+    /// Time without packets other than probes after which the switch stops probing.
     patience: Duration,
     /// Time at which the switch probes next; [`Time::NEVER`] while the switch does not probe.
     due: Time,
-    /// Time at which the switch last forwarded a packet.
+    /// Time at which the switch last forwarded a packet that is not a probe.
     passed: Time,
 }
 
 impl Clock {
-    /// Records that the switch forwards a packet. Returns true if the switch starts to probe.
+    /// Records that the switch forwards a packet that is not a probe. Returns true if the switch starts to probe.
     fn pass(&mut self, now: Time) -> bool {
         self.passed = now;
         let begins = self.due == Time::NEVER;

@@ -96,7 +96,7 @@ impl Net {
         links
     }
 
-    /// Sets the utilisation of the link between two neighbours to `percent` percent.
+    /// Sets the utilisation of the link from node `from` to its neighbor `to` to `percent` percent.
     fn load(&mut self, now: Time, from: u32, to: u32, percent: u32) {
         let (_, link) =
             self.topology.links_from(NodeId(from)).find(|(_, link)| link.to.0 == to).expect("neighbours");
@@ -191,8 +191,8 @@ fn an_edge_switch_probes_by_a_timer_that_stops_when_no_packet_passes_for_long() 
     assert_eq!(net.at(A).next_tick(), Time::NEVER, "an idle fabric is at rest");
     let pass = |net: &mut Net, at| net.step(us(at), A, packet(0, 1, 0), PortId(0)).1.len();
     assert_eq!([0, 1, 199, 250].map(|at| pass(&mut net, at)), [2, 0, 0, 0], "the first one sets off probes");
-    // The last packet passes at 250 us. At the first tick after 850 us, which is 600 us later, the switch stops
-    // probing.
+    // The last packet passes at 250 us, and `ageing` is 600 us. The switch stops probing at its first tick after 850
+    // us.
     for (at, probes, next) in [(200, 2, us(400)), (400, 2, us(600)), (600, 2, us(800)), (800, 2, us(1_000))] {
         assert_eq!(net.at(A).next_tick(), us(at));
         assert_eq!(net.tick(us(at), A, &PORTS).len(), probes, "{at}");

@@ -36,8 +36,8 @@ fn answer(packet: &Packet) -> Packet {
     Packet::new(40, Header::Rcp(rcp::Packet { segment: packet.segment.acknowledgement(), ..packet }))
 }
 
-/// The links that a packet takes from its sender to its receiver, with the packet's link count on each link. A host
-/// without a forwarder sends by its only port.
+/// The links that a packet takes from its sender to its receiver, with the value of the packet's field `hop` on each
+/// link. A host without a forwarder sends by its only port.
 fn walk(
     topology: &Topology,
     nodes: &mut [Option<Box<dyn Forwarder>>],

@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// The parameter of routings whose hosts put packets back in order. The default of 100 us is the delay of a queue of
-/// about 80 full packets at 10 Gb/s, and is less than every retransmission timeout in use.
+/// about 80 full packets at 10 Gb/s, and is less than TCP's default least retransmission timeout of 1 ms.
 pub const HOLD: Parameter = Parameter::new(
     "hold",
     Value::Duration(Duration::from_us(100)),
@@ -59,7 +59,8 @@ const FIRST: u32 = 1;
 /// A flow's state may be removed after this time without a segment.
 const SILENCE: Duration = Duration::from_ms(1_000);
 
-/// Number of flows below which the removal of silent flows is not worth its cost.
+/// Least number of flows at which a host searches its flows for silent ones to remove. With fewer flows the search is
+/// not worth its cost.
 const FEW: usize = 64;
 
 /// Wraps a host and passes segments up to it in order.
@@ -67,7 +68,7 @@ pub struct Reordering {
     host: Box<dyn Host>,
     hold: Hold,
     flows: FxHashMap<FlowKey, Incoming>,
-    /// Number of flows at which the next sweep removes silent flows. The map's own capacity is not used, because it
+    /// Number of flows at which silent flows are removed the next time. The map's own capacity is not used, because it
     /// differs between platforms.
     sweep_at: usize,
     /// Times at which early segments must be passed up, earliest first. An entry is stale if it differs from the flow's

@@ -43,7 +43,7 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "switch-ar",
-    summary: "Packets to a destination take the up port on which the fewest congestion notices have arrived",
+    summary: "Packets to a destination take the up port for which congestion notices report the least congestion",
     source: "Minkenberg et al., HPSR 2009 and HOTI 2009; Crisan et al.",
     differs: &[
         "a port's congestion level is the sum of its feedback, and notices of the switch's own queues exclude \

@@ -14,8 +14,8 @@ const WHOLE: i32 = 1 << 16;
 /// The splits of one switch.
 #[derive(Debug, Clone)]
 pub(super) struct Split {
-    /// For each destination, one entry per up port. Before the first notice about a destination, all weights of the
-    /// destination are 0, and frames for the destination take D-mod-k's port.
+    /// For each destination, one entry per up port. Until a notice moves frames for a destination for the first time,
+    /// all weights of the destination are 0, and its frames take D-mod-k's port.
     entries: Box<[Entry]>,
     ups: usize,
     /// The share of a port's weight that a notice moves, times [`WHOLE`].

@@ -2,13 +2,13 @@
 //! destination sends the packet down by the only port that leads there. Any other switch sends it up. Routing schemes
 //! differ in how they choose the port upwards; see [`Ascent`].
 //!
-//! Packets never go up after they have gone down. Links can therefore be ordered: all links upwards by rising level,
-//! then all links downwards by falling level. With this order, links cannot wait for each other in a cycle, so pauses
-//! cannot cause a deadlock.
+//! As long as no link has failed, packets never go up after they have gone down. Links can therefore be ordered: all
+//! links upwards by rising level, then all links downwards by falling level. With this order, links cannot wait for
+//! each other in a cycle, so pauses cannot cause a deadlock.
 //!
 //! With every scheme, congestion notices go up by a port drawn at random at each hop. With fixed ports, only one plane
-//! of switches would see the notices (§5.6). An [`Ascent`] may read the notices about congestion behind the node's up
-//! ports.
+//! of switches would see the notices (specifications/cee.md §5.6). An [`Ascent`] may read the notices about congestion
+//! behind the node's up ports.
 //!
 //! Once a node knows of failed links, it uses the shortest paths that are left, and the ascent chooses among these.
 //! Such paths may go up again after they have gone down.
@@ -167,9 +167,10 @@ pub(crate) fn forwarders<A: Ascent + 'static>(
     })
 }
 
-/// The index, among `ports` ports upwards, that `path` selects at a node. `path` is the number of a nearest common
-/// ancestor or, with D-mod-k and S-mod-k, of a host. The number has one digit for each level. Division by the node's
-/// `divisor` makes the digit for the node's level the lowest digit.
+/// The index of the port upwards, among `ports` ports, that a node's digit of `path` selects. `path` is the number of
+/// the nearest common ancestor that the path passes; D-mod-k and S-mod-k use a host's number instead. Division by
+/// `divisor` makes the node's digit the lowest digit. At a node of level l the divisor is usually w1 * .. * wl, where
+/// `wi` is the number of parents of each node of level i - 1.
 pub(crate) fn digit(path: u32, divisor: u32, ports: usize) -> usize {
     (path / divisor) as usize % ports
 }

@@ -21,7 +21,7 @@ fn on_a_symmetric_fabric_flows_go_as_with_ecmp() {
 }
 
 /// A fat-tree with k = 4. The first aggregation switch has lost one of its two cores. The edge switches below this
-/// switch then send one third of the flows to other pods through it, and half of the flows within the pod.
+/// switch then send through it one third of their flows to other pods, and half of their flows within the pod.
 #[test]
 fn oracle_a_lost_core_link_halves_the_weight_of_its_switch() {
     let topology = fat_tree(4);

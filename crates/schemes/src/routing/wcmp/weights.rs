@@ -1,7 +1,7 @@
 //! Finds small whole numbers in nearly the same proportions as the capacities (WCMP §4.2, Algorithm 1).
 
-/// The number of entries of each member, which is a next hop, in a table of at most `table` entries. Each member has at
-/// least one entry, even if the table is too small.
+/// The number of entries of each next hop in a table of at most `table` entries. The next hops of one destination are a
+/// group, and each is a member of the group. Each member has at least one entry, even if the table is too small.
 ///
 /// If exact proportions fit in the table, the result is exact. Otherwise the group starts with one entry per member and
 /// grows by one entry at a time. The new entry goes to the member that is then overloaded the least. Of all these

@@ -20,7 +20,7 @@ pub struct Settings {
     pub eager: u64,
     /// Factor by which message sizes are multiplied.
     pub scale: u64,
-    /// Number of statements that a rank reads ahead of the operations that it begins.
+    /// Number of statements after an operation that a rank reads before it begins the operation.
     pub window: u64,
 }
 
@@ -91,7 +91,7 @@ pub struct Account {
     pub bytes: u64,
 }
 
-/// Messages of one sender that arrived before a message that this sender had sent earlier.
+/// The messages and requests of one sender. Each waits in `early` until all that the sender sent before have arrived.
 #[derive(Debug, Default)]
 struct Incoming {
     next: u64,
@@ -124,8 +124,8 @@ pub(super) struct Rank {
     /// End of the latest period of computation recorded so far.
     computed_until: Time,
     failure: Option<Misread>,
-    /// True if, since the latest call of `advance`, an operation has finished, or a reply or a requested message has
-    /// been queued for the network. Also true before the first call.
+    /// True if an operation has finished, or a reply or a requested message has been queued for the network, since
+    /// `advance` last cleared this flag. Also true before the first call of `advance`.
     stirred: bool,
 }
 
@@ -150,7 +150,7 @@ impl Rank {
     }
 
     /// Finishes every computation that ends by `now`, then begins every operation that can begin. Begins none and
-    /// returns false if no event has occurred since the previous call, or the rank failed in an earlier call.
+    /// returns false if `stirred` is false by then, or the rank failed in an earlier call.
     pub(super) fn advance(&mut self, now: Time) -> bool {
         while let Some(&Reverse((end, slot))) = self.computing.peek()
             && end <= now
@@ -208,7 +208,8 @@ impl Rank {
                 } else {
                     let end = now + time;
                     self.computing.push(Reverse((end, slot)));
-                    // Streams may compute at the same time. Only the part after the recorded periods is added.
+                    // Streams may compute at the same time. Only the part of the computation after the recorded periods
+                    // is recorded.
                     let begin = now.max(self.computed_until);
                     if begin < end {
                         self.computed.push((begin, end));
@@ -264,7 +265,8 @@ impl Rank {
         }
     }
 
-    /// Handles an envelope that has arrived. It is matched once all earlier envelopes of the same sender have arrived.
+    /// Handles an envelope that has arrived. The envelope is matched once all earlier envelopes of the same sender have
+    /// arrived.
     fn arrive(&mut self, from: u32, Envelope { number, tag }: Envelope, request: Option<Slot>) {
         let incoming = self.incoming.entry(from).or_default();
         incoming.early.insert(number, Arrived { from, tag, request });
@@ -311,7 +313,7 @@ impl Rank {
         let Some(step) = begun.first() else {
             let first = held.first().map_or(0, |step| step.line);
             return Some(format!(
-                "rank {rank} waits at line {first} for dependencies that no operation fulfils"
+                "rank {rank} waits at line {first} for dependencies that no operation fulfills"
             ));
         };
         let name = |what: &str, number: Option<u32>| {

@@ -1,5 +1,5 @@
-//! Collectives along a binomial tree. Members are counted from the root. The parent of member `r` is the
-//! member whose number is `r` with the lowest set bit cleared.
+//! Collectives along a binomial tree. Members are numbered from the root, which is member 0. The parent of member `r`
+//! is the member whose number is `r` with the lowest set bit cleared.
 
 use super::{Group, tag};
 use crate::mpi::Step;
@@ -50,8 +50,8 @@ impl Place {
         Edge { rank: self.group.rank(self.root + end), members: u64::from(members), tag: tag(bit) }
     }
 
-    /// Returns the steps of a transfer to the root: the member receives from its children, the smallest
-    /// subtree first, then sends to its parent.
+    /// Returns the steps of a transfer to the root: the member receives from its children, the nearest position first,
+    /// then sends to its parent.
     fn up(self, bytes: impl Fn(u64) -> u64 + Copy + Send) -> impl Iterator<Item = Step> + Send {
         let hear = move |bit| {
             let edge = self.child(bit);
@@ -61,8 +61,8 @@ impl Place {
         (0..self.children).map(hear).chain(self.parent().map(tell))
     }
 
-    /// Returns the steps of a transfer from the root: the member receives from its parent, then sends to its
-    /// children, the largest subtree first.
+    /// Returns the steps of a transfer from the root: the member receives from its parent, then sends to its children,
+    /// the most distant position first.
     fn down(self, bytes: impl Fn(u64) -> u64 + Copy + Send) -> impl Iterator<Item = Step> + Send {
         let hear = move |edge: Edge| Step::default().receiving(edge.rank, bytes(edge.members), edge.tag);
         let tell = move |bit| {

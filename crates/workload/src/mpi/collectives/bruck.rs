@@ -15,8 +15,9 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     })
 }
 
-/// All-to-all: each member sends `bytes` to every other member. In round k, counted from 0, it sends the blocks whose
-/// distance from the first sender to the receiver, in positions, has bit k set.
+/// All-to-all: each member sends `bytes` to every other member. A block is the data of one pair of members. In round k,
+/// counted from 0, a member forwards the blocks whose distance from their original sender to their receiver, in
+/// positions, has bit k set.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;

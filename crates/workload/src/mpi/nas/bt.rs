@@ -9,7 +9,7 @@ use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
-/// For each class: points per dimension, and time steps.
+/// For each class: the number of points per dimension, and the number of time steps.
 const CLASSES: [(u32, u32); 6] = [(12, 60), (24, 200), (64, 200), (102, 200), (162, 200), (408, 250)];
 /// Computing time in ps per point and time step. It was measured in class A with 64 ranks: 4.6 ms for 64 x 64 x 64 / 64
 /// points.
@@ -21,11 +21,11 @@ const RIGHT_HAND_SIDE: u64 = 11;
 const FORWARD: u64 = 69;
 const BACKWARD: u64 = 14;
 
-/// Variables per point.
+/// Number of variables per point.
 const VARIABLES: u64 = 5;
-/// Coefficients per point, which a forward sweep sends in addition to the variables.
+/// Number of coefficients per point, which a forward sweep sends in addition to the variables.
 const COEFFICIENTS: u64 = VARIABLES * VARIABLES;
-/// Layers of points that a cell copies from each of its neighbours.
+/// Number of layers of points that a cell copies from each of its neighbours.
 const LAYERS: u64 = 2;
 
 /// The skeleton of BT.

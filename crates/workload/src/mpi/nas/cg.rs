@@ -18,7 +18,7 @@ const CLASSES: [(u32, u64, u32); 6] = [
     (150_000, 15, 75),
     (1_500_000, 21, 100),
 ];
-/// Inner iterations per outer iteration.
+/// Number of inner iterations per outer iteration.
 const INNER: u32 = 25;
 /// Matrix-vector products per outer iteration: one per inner iteration, and one for the residual.
 const PRODUCTS: u64 = INNER as u64 + 1;
@@ -54,7 +54,7 @@ impl Cg {
             return Err(WorkloadError::parameter(
                 "number of ranks",
                 &ranks,
-                "at most the square of the number of CG's rows",
+                "small enough that the grid of ranks has no more columns than CG's matrix has rows",
             ));
         }
         Ok(cg)
@@ -75,8 +75,8 @@ impl Cg {
         u64::from(held) * DOUBLE
     }
 
-    /// Returns the partner with which a rank exchanges partial sums in a round. The number of rounds is the
-    /// number of bits of a column's index. The partner of the first round is the most distant.
+    /// Returns the partner with which a rank exchanges partial sums in a round. The number of rounds is the number of
+    /// bits of a column's index. The partner of round 0 is the most distant.
     fn partner(self, rank: u32, round: u32) -> u32 {
         rank ^ (self.grid_columns >> (round + 1))
     }

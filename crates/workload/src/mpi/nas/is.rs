@@ -58,7 +58,7 @@ impl Is {
 }
 
 /// Returns the rank that owns each bucket. Buckets are assigned in order. A rank gets buckets until it and the ranks
-/// before it have at least `share` keys per rank.
+/// before it have at least `share` keys per rank. The last rank gets all remaining buckets.
 fn share(histograms: &[Vec<u32>], share: u64) -> Vec<usize> {
     let buckets = histograms[0].len();
     let (mut owner, mut keys) = (0, 0);

@@ -19,7 +19,7 @@ const WORK: u64 = 18_400;
 #[derive(Debug, Clone, Copy)]
 pub struct Mg {
     class: Class,
-    /// Ranks in each dimension.
+    /// Number of ranks in each dimension.
     grid: [u32; 3],
 }
 
@@ -32,7 +32,8 @@ struct Axis {
     neighbours: [u32; 2],
     /// True if the rank has points on this level.
     present: bool,
-    /// True if the rank also has points on the next coarser level, but its neighbours of this level have none there.
+    /// True if the rank also has points on the next coarser level, but its neighbours on this level have no points
+    /// there.
     gives: bool,
     /// True if the rank has points on this level but none on the next coarser level.
     takes: bool,

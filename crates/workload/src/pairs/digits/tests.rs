@@ -25,11 +25,10 @@ fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
     pairs.into_iter().map(|(src, dst)| (src.0, dst.0)).collect()
 }
 
-/// Returns the links that D-mod-k takes in the 2-ary 5-tree (specifications/cee.md §1.1, §5.1). Each link is
-/// given by its direction (`true` for up), the level of its lower end, and two numbers that identify the link
-/// within the level. On the way up, the packet passes the switch of level `l` that is above the source, in
-/// the plane given by the low `l - 1` digits of the destination. The next digit of the destination chooses
-/// the uplink.
+/// Returns the links that D-mod-k takes in the 2-ary 5-tree (specifications/cee.md §1.1, §5.1). Each link is given by
+/// its direction (`true` for up), the level of its lower end, and two numbers that identify the link within the level.
+/// On the way up, the low `l - 1` digits of the destination choose among the switches of level `l` above the source.
+/// The next digit of the destination chooses the uplink of that switch.
 fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     let meet = 32 - (src ^ dst).leading_zeros();
     let low = move |level: u32| dst % (1 << level);
