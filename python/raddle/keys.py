@@ -835,7 +835,7 @@ class SchemePdq(TypedDict, total=False):
     """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
 
     profile: Literal["f", "l"]
-    """l: the rules as the paper states them; f: grants count at once and are checked again on the way back, dampening delays only less critical flows, senders report their smallest round-trip time, and hosts send the most critical flow first (default: "f")"""
+    """l: the rules as the paper states them. f: four changes. A link counts a grant as used when it makes the grant, and checks the grant again when the acknowledgement returns. Dampening does not delay a flow that is more critical than the accepted flow. Senders report their smallest round-trip time. A host sends the most critical of its flows first (default: "f")"""
 
     ranking: Literal["exact", "random", "sent"]
     """criterion of criticality: remaining time, random, or bytes sent (default: "exact")"""

@@ -61,7 +61,7 @@ impl Boxes {
 /// The reason why the partitions have stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// No event is left before the end.
+    /// No partition has an event left before the time `end` of the run.
     End,
     /// The caller stopped the run.
     Stopped,

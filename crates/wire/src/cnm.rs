@@ -108,7 +108,10 @@ impl Notice {
     /// # Errors
     /// [`Error`] if the bytes are not a notice about a frame between hosts, if the notice is incomplete, or if bytes of
     /// the sampled frame follow the notice.
-    #[allow(clippy::cast_possible_truncation, reason = "the field is at most `MOST_FEEDBACK`")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the feedback is at most `MOST_FEEDBACK`, and the priority has three bits"
+    )]
     #[expect(clippy::verbose_bit_mask, reason = "the mask selects the bits of a field")]
     pub fn decode(bytes: &[u8]) -> Result<(Self, Tags), Error> {
         let bytes: &[u8; Self::LEN] = first(bytes)?;

@@ -60,7 +60,7 @@ impl Ipv4 {
     /// a body of at least `least` bytes.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not such a packet between nodes.
+    /// [`Error`] if the bytes are not a packet of this protocol and length, or if an address is not that of a node.
     pub(crate) fn decode(bytes: &[u8], protocol: u8, least: usize) -> Result<(Self, &[u8]), Error> {
         let ip: &[u8; LEN] = first(bytes)?;
         if ip[0] != TYPE {

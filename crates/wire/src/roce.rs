@@ -204,7 +204,7 @@ impl Packet {
     /// Decodes the headers at the start of `bytes`, which must reach to the end of the packet's invariant CRC.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not such a packet between nodes.
+    /// [`Error`] if the bytes are not a RoCEv2 packet of this form, or if an address is not that of a node.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + BTH + AETH + ICRC)?;
         let (covered, crc) = part(bytes, 0, ipv4::LEN + udp.len())?.split_at(ipv4::LEN + udp.len() - ICRC);

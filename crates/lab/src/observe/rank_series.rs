@@ -62,7 +62,7 @@ impl Times {
     }
 }
 
-/// The ranks of a job over time.
+/// Records the activity of a job's ranks over time.
 pub(crate) struct RankSeries {
     /// Shared with the ranks, which report when they compute.
     times: Arc<Mutex<Times>>,

@@ -303,7 +303,7 @@ proptest! {
     #[test]
     fn one_header_at_most_recognises_a_packet(header in any_header(), bytes in any_bytes()) {
         prop_assert_eq!(Header::recognisers(&bytes_of(&header)), 1);
-        // A frame that is cut off before its EtherType matches both frame types of converged Ethernet.
+        // If a frame ends before its EtherType, both frame types of converged Ethernet recognize it.
         prop_assert!(Header::recognisers(&bytes) <= 1 || bytes.len() < 18);
     }
 

@@ -107,7 +107,8 @@ keys! {
         PROCESS_KIND: Name = Key::new("kind").required().of("kind of process", PROCESS_KINDS);
     }
 
-    /// Many hosts that send to the same host (CEE), and victim flows that share links with this traffic.
+    /// A hotspot, as in the paper on Switch Adaptive Routing: sources that send to one destination, and victim flows
+    /// that share links with this traffic. With type `output`, slow links cause the congestion.
     pub(super) HOTSPOT_KEYS = "workload.hotspot" {
         /// The type of hotspot: `input` if hosts send more than the destination's link can carry, or `output` if links
         /// of the topology are slow. The type sets the defaults of the other keys.

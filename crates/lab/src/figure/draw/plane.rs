@@ -58,8 +58,8 @@ fn bar_width(plane: &Plane) -> f64 {
 }
 
 /// Curves with error bars are moved apart, because error bars at the same place would hide each other. `ASIDE` is the
-/// distance between two curves. `ASIDE_TOGETHER` limits the distance of all curves together. Both are shares of the x
-/// axis.
+/// largest distance between neighboring curves. `ASIDE_TOGETHER` limits the distance from the first curve to the last.
+/// Both are shares of the x axis.
 const ASIDE: f64 = 0.007;
 const ASIDE_TOGETHER: f64 = 0.02;
 

@@ -54,8 +54,8 @@ impl Hearing {
         }
     }
 
-    /// Passes to the observer, in the order in which they were reported, all events that were reported before the
-    /// earliest of the processes' latest looks began.
+    /// Passes events to the observer, in the order in which they were reported. An event is passed on if every process
+    /// has begun a look since the event was reported.
     pub(crate) fn let_go(&mut self, observer: &mut impl Observer) {
         let looked = self.last.iter().map(|last| last.map_or(0, |(began, _)| began)).min().unwrap_or(0);
         let mut free: Vec<Word> = self.kept.extract_if(.., |word| word.said_ns <= looked).collect();

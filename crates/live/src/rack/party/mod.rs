@@ -293,12 +293,17 @@ impl Party {
                     Ok(())
                 };
                 sort(self.own, offers)?;
-                for _ in guests.iter().flatten() {
+                let is_guest = |process: &usize| guests[*process].is_some();
+                let mut silent: Vec<usize> = (0..guests.len()).filter(is_guest).collect();
+                while let Some(&next) = silent.first() {
                     let Ok(Came { process, message, .. }) = inbox.recv_timeout(PATIENCE) else {
-                        return Err(self.lost(usize::MAX, "a process did not send its ring offers in time"));
+                        return Err(self.lost(next, "the process did not describe its rings in time"));
                     };
                     match message {
-                        Ok(FromGuest::Offers(offers)) => sort(process, offers)?,
+                        Ok(FromGuest::Offers(offers)) if silent.contains(&process) => {
+                            silent.retain(|other| *other != process);
+                            sort(process, offers)?;
+                        }
                         Ok(_) => return Err(self.lost(process, "the process sent a message too early")),
                         Err(why) => return Err(self.lost(process, why)),
                     }

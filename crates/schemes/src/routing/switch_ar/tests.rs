@@ -63,7 +63,7 @@ fn oracle_8_12_frames_change_over_when_a_notice_comes_in() {
     let mut leaf = switch(LEAF, false);
     let up = UP.map(Verdict::Forward);
     let all = |leaf: &mut Switch, ms| [4, 5, 6, 7].map(|dst| way(leaf, at_ms(ms), dst));
-    // Without congestion, D-mod-k selects the first up port for a host with an even number.
+    // Without congestion, D-mod-k selects the first up port if the number of the destination is even.
     assert_eq!(all(&mut leaf, 0), [up[0], up[1], up[0], up[1]]);
     let down = Verdict::Forward(PortId(0));
     assert_eq!(forward(&mut leaf, at_ms(1), notice(6, 30, UP[1]), Some(UP[0])), down, "on to host 0");

@@ -89,7 +89,7 @@ impl<A: Ascent> Forwarder for UpDown<A> {
         });
         debug_assert!(
             !self.is_from_above(arrival) || !self.is_up(verdict) || !self.intact,
-            "node {} must not send a packet up that came from above",
+            "node {} must not send up a packet that came from above",
             self.next_hops.node()
         );
         verdict

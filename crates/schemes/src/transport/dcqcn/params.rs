@@ -6,7 +6,7 @@ use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
 /// The link rate for which the paper gives parameters (Zhu et al., §6). On faster links, the thresholds and the steps
-/// of increase grow in proportion to the rate (specifications/transports.md §0.6). Queueing and recovery then take as
+/// of increase grow in proportion to the rate (specifications/transports.md §0). Queueing and recovery then take as
 /// long as at 40 Gb/s.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 

@@ -51,9 +51,10 @@ parameters! {
         /// active optimisations: full is Early Start, Early Termination and Suppressed Probing; es+et is Early Start
         /// and Early Termination; es is Early Start only; basic is none
         variant: Variant;
-        /// l: the rules as the paper states them; f: grants count at once and are checked again on the way back,
-        /// dampening delays only less critical flows, senders report their smallest round-trip time, and hosts send
-        /// the most critical flow first
+        /// l: the rules as the paper states them. f: four changes. A link counts a grant as used when it makes the
+        /// grant, and checks the grant again when the acknowledgement returns. Dampening does not delay a flow that is
+        /// more critical than the accepted flow. Senders report their smallest round-trip time. A host sends the most
+        /// critical of its flows first
         profile: Profile;
         /// Early Start treats a flow as nearly complete within this many round trips of its end
         k: f64 = 2.0, 0.0..=1e6;
