@@ -428,7 +428,7 @@ class Record(TypedDict, total=False):
     """For each port, a histogram of the queue length when a packet joins the queue, this packet included. (default: `false`)"""
 
     series: bool
-    """Time series for `raddle report`: the traffic and the queue of each link, the throughput of each sender and of the largest flows, and the times in which the ranks of a program compute, send and receive. Also the paths of the slowest flows. If left out, there are none."""
+    """Time series for `raddle report`: the traffic and the queue of each link, the throughput of each sender and of the largest flows, and the times in which the ranks of a program compute, send and receive. Also the paths of the slowest flows. If left out, none of these are recorded."""
 
     throughput: str
     """Length of the intervals in which the bytes that hosts receive are counted, for each flow."""
@@ -1979,7 +1979,7 @@ class Compute(TypedDict, total=False):
     """A computation whose results a figure shows in place of the results of runs."""
 
     alpha: float
-    """Share that the estimator loses in each interval. (default: `0.1`)"""
+    """Share of its value that the estimator loses in each interval. (default: `0.1`)"""
 
     cases: list[ComputeCases] | list[ComputeCases2]
 
