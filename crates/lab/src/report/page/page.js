@@ -50,13 +50,15 @@ function overTime() {
   const x = "us since the start";
   const drawn = [chart({ title: "Active flows", x, y: "flows", steps: true, series: named(run => run.active) })];
   if (DATA.runs.some(run => run.series)) {
-    const over = (title, key, y, note) => chart({ title, note, x, y, series: named(run => at(run, key)) });
+    // Runs of the flow engine have no queues.
+    const over = (title, key, y, note) => DATA.runs.some(run => run.series?.[key])
+      ? [chart({ title, note, x, y, series: named(run => at(run, key)) })] : [];
     drawn.push(
-      over("Throughput", "throughput_gbps", "Gbps", "Application bytes that reached their hosts."),
-      over("Busiest link", "load_max", "load", "The load of the busiest link of each interval, as a share of its rate."),
-      over("Mean load of links", "load_mean", "load"),
-      over("Longest queue", "queue_max_bytes", "bytes", "The longest of the sampled egress queues."),
-      over("99th percentile of queues", "queue_p99_bytes", "bytes", "Over all egress ports."));
+      ...over("Throughput", "throughput_gbps", "Gbps", "Application bytes that reached their hosts."),
+      ...over("Busiest link", "load_max", "load", "The load of the busiest link of each interval, as a share of its rate."),
+      ...over("Mean load of links", "load_mean", "load"),
+      ...over("Longest queue", "queue_max_bytes", "bytes", "The longest of the sampled egress queues."),
+      ...over("99th percentile of queues", "queue_p99_bytes", "bytes", "Over all egress ports."));
   }
   const note = DATA.runs.every(run => run.series) ? null
     : "Throughput, loads and queues over time need a run of the packet or the flow engine with `series = true` in [record]. The flow engine has no queues.";
@@ -114,8 +116,9 @@ function linksOverTime(run) {
     points: (run.series.links[link.link]?.[key] ?? []).map((value, i) => [run.series.begin_us + (i + 0.5) * run.series.interval_us, value]),
   }));
   const x = "us since the start";
-  return [chart({ title: "Loads of the hottest links", x, y: "load", series: curves("load") }),
-    chart({ title: "Queues of the hottest links", x, y: "bytes", series: curves("queue") })];
+  const loads = chart({ title: "Loads of the hottest links", x, y: "load", series: curves("load") });
+  if (!run.series.queue_max_bytes) return [loads];
+  return [loads, chart({ title: "Queues of the hottest links", x, y: "bytes", series: curves("queue") })];
 }
 
 function claims() {
