@@ -62,7 +62,7 @@ pub enum Relay {
 pub struct Topology {
     shape: Shape,
     hosts: Vec<bool>,
-    /// Whether each node forwards packets of other nodes; empty if all nodes do.
+    /// For each node, says if the node forwards packets of other nodes. The list is empty if all nodes forward.
     relays: Vec<Relay>,
     first_link: Vec<u32>,
     links: Vec<Option<Link>>,

@@ -13,3 +13,4 @@ mod output;
 mod party;
 mod report;
 mod shell;
+mod sweeps;

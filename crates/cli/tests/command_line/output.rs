@@ -1,58 +1,10 @@
 //! The `raddle` command from outside: its output, its files and its exit codes.
 
-use crate::shell::{SWEEP, command_of, names};
+use crate::shell::{SMALL, command, folder, json, names, raddle, stdout, swept};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use tempfile::TempDir;
-
-const SMALL: &str = r#"[topology]
-kind = "torus"
-dims = [3, 3]
-link_rate = "10 Gbps"
-link_delay = "100 ns"
-
-[workload]
-arrivals = { kind = "poisson", mean_gap = "2 us" }
-sizes = { kind = "pareto", shape = 1.05, mean = "100 KB" }
-pairs = "uniform"
-flows = 300
-
-[scheme]
-transport = "r2c2"
-"#;
-
-/// Creates a folder with `small.toml`.
-fn folder() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("small.toml"), SMALL).unwrap();
-    folder
-}
-
-/// Creates a folder with `swept.toml`.
-fn swept() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("swept.toml"), [SMALL, SWEEP].concat()).unwrap();
-    folder
-}
-
-fn command(folder: &Path, arguments: &str) -> Command {
-    command_of(env!("CARGO_BIN_EXE_raddle"), folder, arguments, "100")
-}
-
-fn raddle(folder: &Path, arguments: &str) -> Output {
-    command(folder, arguments).output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_str(&stdout(output)).unwrap()
-}
 
 #[test]
 fn a_run_prints_a_page_and_leaves_a_directory_that_runs_again() {
@@ -115,70 +67,6 @@ fn a_dry_run_prints_every_default_and_leaves_nothing() {
 }
 
 #[test]
-fn a_sweep_runs_each_cell_once() {
-    let folder = swept();
-    let first = raddle(folder.path(), "sweep swept.toml --threads 2");
-    insta::assert_snapshot!(stdout(&first));
-    let log = folder.path().join("out/swept/tcp/log.txt");
-    let written = fs::metadata(&log).unwrap().modified().unwrap();
-    let second = raddle(folder.path(), "sweep swept.toml");
-    assert_eq!(first.stdout, second.stdout);
-    assert_eq!(fs::metadata(&log).unwrap().modified().unwrap(), written);
-    let changed = raddle(folder.path(), "sweep swept.toml --seed 7 --force");
-    assert_ne!(stdout(&changed), stdout(&first));
-}
-
-#[test]
-fn a_cell_that_cannot_run_is_told_and_the_others_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let sweep = "\n[[sweep]]\nname = \"routing\"\nkey = \"scheme.routing\"\nvalues = [\"ecmp\", \"conga\"]\n";
-    let grid = [&SMALL.replace("r2c2", "tcp-newreno"), sweep].concat();
-    fs::write(folder.path().join("grid.toml"), &grid).unwrap();
-    let swept = |options: &str| {
-        let output = raddle(folder.path(), &format!("sweep grid.toml --seeds 2 {options}"));
-        let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-        (output.status.code(), text, told)
-    };
-    let (code, text, told) = swept("");
-    assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("conga, seed 1: cannot run: grid.toml:19:19: `conga` needs"), "{told}");
-    assert!(
-        text.contains("2 of 4 cells cannot run:\n  conga, seed 1; conga, seed 2\n    grid.toml:19:19: "),
-        "{text}"
-    );
-    let folders = ["ecmp-seed-1", "ecmp-seed-2", "sweep_results"];
-    assert_eq!(names(&folder.path().join("out/grid")), folders);
-    let (code, text, _) = swept("--format json");
-    let results: Value = serde_json::from_str(&text).unwrap();
-    let refused = &results["refused"][1];
-    assert_eq!(
-        (code, &refused["labels"]["seed"], results["groups"].as_array().unwrap().len()),
-        (Some(1), &"seed 2".into(), 1)
-    );
-    assert_eq!((&refused["error"]["line"], &refused["error"]["file"]), (&19.into(), &"grid.toml".into()));
-    // A shard reports its own cells.
-    let (code, text, _) = swept("--shard 2/2 --quiet");
-    assert!(
-        code == Some(1) && text.contains("1 cells in") && text.contains("1 of 2 cells cannot run"),
-        "{text}"
-    );
-    let (code, text, _) = swept("--dry-run");
-    assert!(code == Some(1) && text.contains("# conga, seed 2\n# cannot run: grid.toml:19:19: "), "{text}");
-    let (code, text, _) = swept("--fail-fast --out fast");
-    assert!(code == Some(1) && text.starts_with("1 of 4 cells cannot run:"), "{text}");
-    assert!(!folder.path().join("fast").exists());
-    // An error of the file, or of all cells, is an error of the command.
-    let wrong = grid.replace("flows = 300", "flows = 300\nflos = 3");
-    fs::write(folder.path().join("grid.toml"), wrong).unwrap();
-    let (code, _, told) = swept("--out wrong");
-    assert!(code == Some(2) && told.contains("unknown key `flos`"), "{told}");
-    fs::write(folder.path().join("grid.toml"), grid.replace("\"ecmp\", ", "")).unwrap();
-    let (code, _, told) = swept("--out none");
-    assert!(code == Some(2) && told.contains("`conga` needs"), "{told}");
-    assert_eq!(names(folder.path()), ["grid.toml", "out"]);
-}
-
-#[test]
 fn every_template_runs_as_it_is_and_changes_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let listed = json(&raddle(folder.path(), "init --format json"));
@@ -213,91 +101,6 @@ fn completions_and_manual_pages_name_every_command() {
         assert!(script.contains(command), "{command}");
         assert!(pages.contains(&format!("raddle-{command}.1")), "{command}: {pages:?}");
     }
-}
-
-#[test]
-fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
-    let folder = swept();
-    fs::write(
-        folder.path().join("drawn.toml"),
-        fs::read_to_string(folder.path().join("swept.toml")).unwrap()
-            + "\n[[plot]]\nkind = \"bars\"\nx = \"scheme\"\nof = \"fct\"\nstat = \"p99\"\nerrors = \"interval\"\n",
-    )
-    .unwrap();
-    let output = raddle(folder.path(), "sweep drawn.toml --seeds 3 --out d");
-    let text = stdout(&output);
-    let group = text.lines().find(|line| line.starts_with("TCP")).unwrap();
-    assert!(group.split_whitespace().nth(1) == Some("3") && group.contains('±'), "{text}");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("6/6 ") && told.contains(" s in all"), "{told}");
-    let results = folder.path().join("d/sweep_results");
-    let pictures = ["figure.pdf", "figure.png", "figure.svg"];
-    let files = [&pictures[..], &["manifest.json", "sweep.csv", "sweep.parquet"]].concat();
-    assert_eq!(names(&results), files);
-    assert!(fs::read_to_string(results.join("figure.svg")).unwrap().contains("mean of n = 3 seeds"));
-    let table = fs::read_to_string(results.join("sweep.csv")).unwrap();
-    assert_eq!(table.lines().count(), 7, "{table}");
-    assert!(table.starts_with("scheme,seed,complete,delivered,digest,"), "{table}");
-    let twice = raddle(folder.path(), "sweep drawn.toml --seeds 3 --out d --quiet --format json");
-    let means = &json(&twice)["groups"][1]["measures"]["fct_mean_us"];
-    assert!(means["mean"].as_f64().unwrap() > 0.0 && means["margin_95"].as_f64().unwrap() > 0.0, "{means}");
-}
-
-#[test]
-fn pictures_have_the_style_and_the_resolution_that_are_asked_for() {
-    let folder = swept();
-    let text = fs::read_to_string(folder.path().join("swept.toml")).unwrap()
-        + "\n[[plot]]\nkind = \"bars\"\nx = \"scheme\"\nof = \"fct\"\n[figure]\nsize = [3.0, 2.0]\nstyle = \"slides\"\n";
-    fs::write(folder.path().join("drawn.toml"), text).unwrap();
-    let width = |options: &str| {
-        stdout(&raddle(folder.path(), &format!("sweep drawn.toml --out d {options}")));
-        let picture = fs::read(folder.path().join("d/sweep_results/figure.png")).unwrap();
-        u32::from_be_bytes(picture[16..20].try_into().unwrap())
-    };
-    // The picture is three inches wide, in each of three resolutions: 144 pixels per inch (slides, the default), 600
-    // (papers), and 100.
-    assert_eq!(["", "--style paper", "--style paper --dpi 100"].map(width), [432, 1_800, 300]);
-    let strange = raddle(folder.path(), "compare d/r2c2 d/tcp --plot a.jpg");
-    assert_eq!(strange.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&strange.stderr).contains(".svg, .png or .pdf"));
-    assert_eq!(raddle(folder.path(), "sweep drawn.toml --out d --set figure.dpi=7").status.code(), Some(2));
-}
-
-#[test]
-fn shards_make_a_sweep_together() {
-    let folder = swept();
-    let first = stdout(&raddle(folder.path(), "sweep swept.toml --shard 1/2 --out d"));
-    assert!(first.starts_with("shard 1-of-2 is done: 1 cells"), "{first}");
-    assert_eq!(names(&folder.path().join("d")), ["r2c2"]);
-    stdout(&raddle(folder.path(), "sweep swept.toml --shard 2/2 --out d"));
-    let whole = raddle(folder.path(), "sweep swept.toml --out d");
-    assert!(String::from_utf8_lossy(&whole.stderr).contains("2/2 TCP: already finished"), "{whole:?}");
-    assert_eq!(
-        stdout(&whole).replace("d/sweep", "out/swept/sweep"),
-        stdout(&raddle(folder.path(), "sweep swept.toml"))
-    );
-    for shard in ["0/2", "3/2", "1", "a/b"] {
-        assert_eq!(
-            raddle(folder.path(), &format!("sweep swept.toml --shard {shard}")).status.code(),
-            Some(2)
-        );
-    }
-}
-
-#[test]
-fn a_sweep_that_fails_fast_begins_no_further_cell() {
-    let folder = folder();
-    // The queue is shorter than a packet, so no packet fits into it.
-    let text = fs::read_to_string(folder.path().join("small.toml")).unwrap();
-    let sweep = "\n[[sweep]]\nname = \"limit\"\nkey = \"scheme.queue.limit\"\nvalues = [\"1 B\", \"2 B\"]\n";
-    fs::write(folder.path().join("dead.toml"), text + sweep).unwrap();
-    let limit = "--set scheme.transport=tcp-newreno --set workload.flows=5 --set scheme.tcp-newreno.handshake=true \
-                 --set scheme.queue.kind=fifo --threads 1 --quiet";
-    let all = raddle(folder.path(), &format!("sweep dead.toml --out all {limit}"));
-    assert_eq!(names(&folder.path().join("all")), ["1-b", "2-b", "sweep_results"], "{all:?}");
-    let fast = raddle(folder.path(), &format!("sweep dead.toml --out fast --fail-fast {limit}"));
-    assert_eq!(names(&folder.path().join("fast")), ["1-b"], "{fast:?}");
-    assert_eq!((all.status.code(), fast.status.code()), (Some(3), Some(3)));
 }
 
 #[test]
@@ -435,20 +238,6 @@ fn every_name_that_is_listed_is_explained() {
     let unknown = raddle(folder.path(), "explain vbl");
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean `vlb`?"));
-}
-
-#[test]
-fn a_plot_that_cannot_be_drawn_is_refused_before_the_runs() {
-    let folder = folder();
-    let plot = "\n[[plot]]\nkind = \"cdf\"\nof = \"fct\"\nby = \"nothing\"\n";
-    fs::write(folder.path().join("swept.toml"), [SMALL, SWEEP, plot].concat()).unwrap();
-    for command in ["sweep swept.toml", "sweep swept.toml --shard 1/2", "sweep swept.toml --dry-run"] {
-        let refused = raddle(folder.path(), command);
-        assert_eq!(refused.status.code(), Some(2), "{command}");
-        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(told.contains("there is no sweep called `nothing`"), "{command}: {told}");
-        assert!(!folder.path().join("out").exists(), "{command}");
-    }
 }
 
 /// Runs the command with a stdout that the reader has closed, and with the given stderr.
@@ -626,40 +415,6 @@ fn the_time_of_a_run_is_that_of_its_last_delivery() {
     let [delivery, event] = [delivery, event].map(|ps| format!("{:.3} ms", ps as f64 / 1e9));
     let first = format!("small: 20 of 20 flows delivered in {delivery} simulated; last event at {event}\n");
     assert!(page.starts_with(&first), "{page}");
-}
-
-#[test]
-fn a_sweep_is_not_taken_for_one_experiment() {
-    let folder = swept();
-    fs::write(
-        folder.path().join("misspelt.toml"),
-        [SMALL, &SWEEP.replace("scheme.transport", "scheme.tranport")].concat(),
-    )
-    .unwrap();
-    let mut golden = String::new();
-    for arguments in [
-        "run swept.toml",
-        "run swept.toml --dry-run",
-        "run swept.toml --set scheme.routing=rps",
-        "run misspelt.toml",
-        "live swept.toml",
-        "agree swept.toml",
-        "select swept.toml",
-    ] {
-        let output = raddle(folder.path(), arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments}");
-        golden.push_str(&format!("$ raddle {arguments}\n{}\n", String::from_utf8_lossy(&output.stderr)));
-        assert_eq!(names(folder.path()), ["misspelt.toml", "swept.toml"], "{arguments}");
-    }
-    insta::assert_snapshot!(golden);
-    let chosen = json(&raddle(folder.path(), "run swept.toml --set scheme.transport=pfq --format json"));
-    let resolved = fs::read_to_string(folder.path().join("out/swept/experiment.toml")).unwrap();
-    assert!(resolved.contains("transport = \"pfq\"") && !resolved.contains("sweep"), "{resolved}");
-    let again = json(&raddle(folder.path(), "run out/swept/experiment.toml --out again --format json"));
-    assert_eq!(again["digest"], chosen["digest"]);
-    let cell = stdout(&raddle(folder.path(), "sweep swept.toml --out cells --quiet"));
-    assert!(cell.contains("TCP") || cell.contains("tcp"), "{cell}");
-    stdout(&raddle(folder.path(), "run cells/tcp/experiment.toml --out tcp"));
 }
 
 #[test]

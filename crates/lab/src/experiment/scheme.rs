@@ -36,7 +36,8 @@ pub struct QueueLimits {
 pub struct Scheme {
     /// The transport, from the registry.
     pub transport: Transport,
-    /// Whether a part of the scheme reads only the state of its own node, or also the current state of other nodes.
+    /// Says if every part of the scheme reads only the state of its own node, or if a part also reads the current state of
+    /// other nodes.
     pub view: View,
     /// The name of the routing, which the transport supports.
     pub routing: String,

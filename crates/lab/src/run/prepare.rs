@@ -61,7 +61,7 @@ pub struct Prepared {
     pub warnings: Vec<Warning>,
 }
 
-/// Whether the transport itself provides these parts of ports.
+/// The parts of ports that the transport itself provides. Each field is true if the transport provides that part.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Own {
     pub(crate) queues: bool,

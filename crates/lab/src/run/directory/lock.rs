@@ -1,4 +1,4 @@
-//! Locks that one process holds while it writes a directory.
+//! Locks that one process holds while it writes a directory or a file.
 //!
 //! The kernel releases a lock when its process ends, even if the process is killed. Locks do not depend on process
 //! numbers, so processes in different containers, whose numbers can be equal, exclude each other too.
@@ -27,9 +27,7 @@ impl Lock {
     /// If another process holds the lock, or the file cannot be created or locked.
     pub(super) fn take(path: PathBuf, directory: &Path) -> Result<Self, Error> {
         loop {
-            let mut options = OpenOptions::new();
-            let file = options.read(true).write(true).create(true).truncate(false).open(&path);
-            let file = file.map_err(Error::io("create", &path))?;
+            let file = open(&path)?;
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => return Ok(Self { path, file: Some(file) }),
                 // The previous holder removed the file before this process locked it, so this lock excludes no other
@@ -44,6 +42,28 @@ impl Lock {
                     return Ok(Self { path, file: None });
                 }
                 Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
+            }
+        }
+    }
+
+    /// Waits until no other process and no other thread holds the lock of this file, and takes it. The lock's own file
+    /// lies beside the file: `.ledger.json.raddle-lock` for `ledger.json`.
+    ///
+    /// # Errors
+    /// If the lock's file cannot be created or locked.
+    pub(crate) fn wait_for_file(file: &Path) -> Result<Self, Error> {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let path = file.with_file_name(format!(".{name}.{ENDING}"));
+        loop {
+            let file = open(&path)?;
+            match file.lock() {
+                Ok(()) if is_at(&file, &path) => return Ok(Self { path, file: Some(file) }),
+                // As in `take`: the previous holder removed the file.
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                    return Ok(Self { path, file: None });
+                }
+                Err(error) => return Err(Error::io("lock", &path)(error)),
             }
         }
     }
@@ -72,6 +92,13 @@ impl Drop for Lock {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Opens the lock file at `path`, and creates it if it does not exist.
+fn open(path: &Path) -> Result<File, Error> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).open(path);
+    file.map_err(Error::io("create", path))
 }
 
 /// True if `path` still names this open file.

@@ -31,7 +31,7 @@ pub(super) enum State {
     Closed,
 }
 
-/// What a subflow whose data is due may send.
+/// The kind of packet that a subflow may send when its data is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// The data.
