@@ -58,7 +58,8 @@ struct Flows<'a, P> {
     deadlines: bool,
     stream: Stream,
     order: u64,
-    /// Slots of active flows. `rates` is indexed by slot.
+    /// The numbers (slots) that the policy has given to the active flows. `rates` is indexed by
+    /// slot.
     live: Vec<usize>,
     rates: Vec<f64>,
     changes: Changes,

@@ -1,9 +1,9 @@
 //! Compares the default number of threads with one thread, on ten workloads from 12 to 4,096 nodes. The comparison is
 //! made twice: without other load on the machine, and with busy processes running beside the benchmark.
 //!
-//! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row shows medians
-//! over pairs of runs. A pair is a run on one thread and a run with the default; their order alternates
-//! between pairs. The benchmark starts the busy processes itself, and they end when the benchmark ends.
+//! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row shows
+//! medians over pairs of runs. A pair is a run on one thread and a run with the default; their
+//! order alternates between pairs. The benchmark itself starts and ends the busy processes.
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;

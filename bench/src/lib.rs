@@ -1,4 +1,5 @@
-//! Code that the benchmarks in `benches/` share. `docs/src/benchmarks.md` lists the benchmarks and how to run them.
+//! Code that the benchmarks share. `docs/src/benchmarks.md` lists the benchmarks and says how to
+//! run them.
 
 pub mod allocator;
 pub mod works;

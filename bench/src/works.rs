@@ -113,7 +113,7 @@ pub const WORKS: &[Work] = &[
     },
     Work {
         name: "incast",
-        summary: "one switch, TCP NewReno; every 2 ms, 64 hosts send 32 KB each to one host",
+        summary: "one switch, TCP NewReno; every 2 ms, 64 hosts send 32 KiB each to one host",
         warm_up: Duration::from_us(200_000),
         end: Duration::from_us(2_000_000),
         counted: Some([Duration::from_us(50_000), Duration::from_us(200_000)]),
@@ -279,10 +279,10 @@ fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<
 /// A flow size in bytes, so large that no run completes the flow.
 const LONG: u64 = 1 << 50;
 
-/// Creates a uniform load on every link of a torus. Each node sends six open-loop flows of 1,500 B packets at a twelfth
-/// of a link's rate. The six destinations are at the offset (1, 2, 3), its rotations, and their opposites. On an 8x8x8
-/// torus these destinations are six hops away, and the load is 50%. The flows start at random within the first 100 us
-/// and do not end.
+/// Creates a uniform load on every link of a torus. Each node sends six open-loop flows at a twelfth
+/// of a link's rate. The six destinations are at the offset (1, 2, 3), its rotations, and their
+/// opposites. On an 8x8x8 torus these destinations are six hops away, and the load is 50%. The flows
+/// start at random within the first 100 us and do not end.
 fn uniform(side: u64) -> Vec<Flow> {
     let nodes = side.pow(3);
     let mut stream = Stream::new(1, 0, "bench/uniform");
@@ -339,7 +339,7 @@ fn loaded(flows: Vec<Flow>) -> Vec<Flow> {
     flows.into_iter().map(|flow| Flow { app_rate, process: Process::Poisson, ..flow }).collect()
 }
 
-/// Every 2 ms, 64 hosts at once start one flow each, of 32 KB, to host 64.
+/// Every 2 ms, 64 hosts at once start one flow each, of 32 KiB, to host 64.
 fn incast() -> Vec<Flow> {
     (0..1_000 * 64)
         .map(|id| flow(id, u64::from(id) % 64, 64, 32_768, u64::from(id / 64) * 2_000_000_000, None))

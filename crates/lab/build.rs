@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let papers = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../papers");
+    let papers = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("Cargo must set it")).join("../../papers");
     let (mut figures, mut statements) = (String::from("&[\n"), String::from("&[\n"));
     for paper in sorted(&papers, Path::is_dir) {
         // Cargo considers a folder changed if a file in it is added, removed or modified.
@@ -22,7 +22,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", papers.display());
     for (mut table, name) in [(figures, "figures.rs"), (statements, "statements.rs")] {
         table.push_str("]\n");
-        let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join(name);
+        let out = Path::new(&env::var("OUT_DIR").expect("Cargo must set it")).join(name);
         fs::write(&out, table).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
     }
 }
@@ -32,14 +32,14 @@ fn sorted(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
     let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+        entries.map(|entry| entry.expect("the folder must be readable").path()).collect();
     paths.retain(|path| wanted(path));
     paths.sort_by_key(|path| counted(&stem(path)));
     paths
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem().expect("an entry of a folder has a name").to_string_lossy().into_owned()
+    path.file_stem().expect("an entry of a folder must have a name").to_string_lossy().into_owned()
 }
 
 /// Splits a name into pairs of a text and the number that follows it (0 if none does), so that numbers compare by

@@ -501,7 +501,7 @@ class SchemeConga(TypedDict, total=False):
     """which switches write congestion into packets; in the public simulation code, spines do not (default: "spine")"""
 
     decision: Literal["max", "remote_only"]
-    """the metric of an uplink: the greater of the uplink's own load and the load of the path behind the uplink (max), or only the load of the path (remote_only) (default: "max")"""
+    """the metric of an uplink: the greater of the uplink's own load and the load of the path that begins with the uplink (max), or only the load of the path (remote_only) (default: "max")"""
 
     expiry: Literal["age_bit", "exact"]
     """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
@@ -532,7 +532,7 @@ class SchemeCongaFlow(TypedDict, total=False):
     """which switches write congestion into packets; in the public simulation code, spines do not (default: "spine")"""
 
     decision: Literal["max", "remote_only"]
-    """the metric of an uplink: the greater of the uplink's own load and the load of the path behind the uplink (max), or only the load of the path (remote_only) (default: "max")"""
+    """the metric of an uplink: the greater of the uplink's own load and the load of the path that begins with the uplink (max), or only the load of the path (remote_only) (default: "max")"""
 
     expiry: Literal["age_bit", "exact"]
     """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
@@ -551,7 +551,7 @@ class SchemeDModK(TypedDict, total=False):
     """Each packet goes up and down a tree; the digits of the destination's number choose the ports upwards"""
 
     divisor: Literal["parents", "children"]
-    """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels up to l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
+    """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels below l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
 
 
 class SchemeD3(TypedDict, total=False):
@@ -706,7 +706,7 @@ class SchemeEts(TypedDict, total=False):
     """traffic class of each priority (default: [0, 1, 2, 3, 4, 5, 6, 7])"""
 
     shares: list[int]
-    """percentage of each traffic class in the rate that strict classes leave; the sum must be 100; 0 makes a class strict (default: [13, 13, 13, 13, 12, 12, 12, 12])"""
+    """percentage of each traffic class in the rate that strict classes leave; 0 makes a class strict; the sum must be 100, or 0 if all classes are strict (default: [13, 13, 13, 13, 12, 12, 12, 12])"""
 
 
 class SchemeExpeditus(TypedDict, total=False):
@@ -1128,7 +1128,7 @@ class SchemeSModK(TypedDict, total=False):
     """Each packet goes up and down a tree; the digits of the source's number choose the ports upwards"""
 
     divisor: Literal["parents", "children"]
-    """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels up to l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
+    """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels below l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
 
 
 class SchemeSpray(TypedDict, total=False):
@@ -1632,7 +1632,7 @@ class WorkloadHotspotVictims(TypedDict, total=False):
 
 
 class WorkloadHotspot(TypedDict, total=False):
-    """Many hosts that send to the same host, alone or in addition to the flows of `pairs`."""
+    """Hosts that send to the same host, alone or in addition to the flows of `pairs`."""
 
     degree: int | float | str
     """Number or share of hosts that send, in place of `sources`. (default: depends on `type`)"""
@@ -1793,7 +1793,7 @@ Workload = TypedDict(
         "goal": str,
         # Sizes of the grid of `halo`: one to three numbers.
         "grid": list[int],
-        # Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
+        # Hosts that send to the same host, alone or in addition to the flows of `pairs`.
         "hotspot": WorkloadHotspot,
         # Number of iterations of a skeleton or a collective operation. (default: the program's own)
         "iterations": int,

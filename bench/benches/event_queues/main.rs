@@ -1,10 +1,11 @@
 //! Compares data structures for the packet engine's event queue on recorded queue operations of the benchmark's
 //! workloads (`docs/src/decisions/0006-event-queue.md` has the results).
 //!
-//! `cargo bench -p raddle-bench --features event-trace --bench event_queues [-- WORK [STRUCTURE]]`. The benchmark runs
-//! each workload for a short simulated time and records the pushes and pops. Then it replays them on each structure.
-//! All structures must pop the same events in the same order. Under `valgrind --tool=callgrind
-//! --toggle-collect='*answer*'`, only the instructions of the replays are counted.
+//! `cargo bench -p raddle-bench --features event-trace --bench event_queues [-- WORK [STRUCTURE]]`.
+//! The benchmark runs each workload for a short simulated time and records the pushes and pops.
+//! Then the benchmark replays these pushes and pops on each structure. All structures must pop the
+//! same events in the same order. Under `valgrind --tool=callgrind --toggle-collect='*answer*'`,
+//! only the instructions of the replays are counted.
 
 mod heaps;
 mod radix;
@@ -61,7 +62,7 @@ fn recorded(work: &Work) -> Duration {
     }
 }
 
-/// Approximate number of events popped per measurement.
+/// Least number of events that a measurement pops.
 const EVENTS: usize = 5_000_000;
 
 /// Replays a trace on an initially empty queue. Returns a hash of the popped events in their order.

@@ -1,12 +1,12 @@
 //! Checks the packet engine's speed, also on machines on which run times vary too much for a comparison.
-//! Valgrind counts the instructions per packet-hop of each workload, and the counts are compared with the
-//! budgets in `bench/budgets.txt`.
+//! Valgrind counts the instructions per packet-hop of most workloads, and the counts are compared with
+//! the budgets in `bench/budgets.txt`.
 //!
-//! `make instructions` prints a table, and fails if a workload exceeds its budget by more than a margin.
-//! `make bench-baseline` writes the counts as the new budgets. Each workload runs for a shorter and a longer
-//! simulated time, in two processes. The difference of the two counts is used, so that the cost of set-up
-//! cancels. Repeated runs of one binary give the same count. Another compiler or C library may change the
-//! count a little, which the margin allows.
+//! `make instructions` prints a table, and fails if a workload has no budget or exceeds its budget
+//! by more than a margin. `make bench-baseline` writes the counts as the new budgets. A workload
+//! runs for a shorter and a longer simulated time, in two processes. The difference of the two
+//! counts is used, so that the cost of set-up cancels. Repeated runs of one binary give the same
+//! count. Another compiler or C library may change the count a little, which the margin allows.
 
 use raddle_bench::works::{WORKS, Work, work};
 use raddle_core::Duration;
@@ -69,8 +69,8 @@ fn budgets() -> Outcome<BTreeMap<String, f64>> {
     lines.map(budget).collect()
 }
 
-/// Prints each workload's instructions per packet-hop and its budget. Returns true if every workload has a
-/// budget and exceeds this budget by at most [`MARGIN`].
+/// Prints the instructions per packet-hop and the budget of each counted workload. Returns true if each
+/// of these workloads has a budget and exceeds this budget by at most [`MARGIN`].
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn check() -> Outcome<bool> {
     let budgets = budgets()?;

@@ -7,7 +7,7 @@ use crate::Flows;
 pub enum Violation {
     /// A link carries more than its capacity.
     Overload {
-        /// The link slot.
+        /// The link's index.
         link: usize,
         /// The link's load, bit/s.
         load: f64,
@@ -17,8 +17,8 @@ pub enum Violation {
         /// The flow.
         flow: usize,
     },
-    /// No full link limits the flow. Its rate could rise, and only flows of later classes and flows with a higher rate
-    /// (relative to weight) would lose.
+    /// The flow has no bottleneck, as [`check`] defines it. The flow's rate could rise, and only flows of later classes
+    /// and flows with a higher rate (relative to weight) would lose.
     NoBottleneck {
         /// The flow.
         flow: usize,
@@ -29,8 +29,8 @@ pub enum Violation {
 const TOLERANCE: f64 = 1e-6;
 
 /// Checks that the allocation is feasible, that no flow exceeds its demand, and that each flow gets its demand or has
-/// a bottleneck. A flow's bottleneck is a link that its class and earlier classes fill. On this link, no flow of its
-/// class has a higher rate relative to weight.
+/// a bottleneck. A flow's bottleneck is a link of the flow that the flow's class and earlier classes fill. On this
+/// link, no flow of this class has a higher rate relative to weight.
 ///
 /// # Errors
 /// The first violation found.

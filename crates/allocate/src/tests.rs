@@ -99,7 +99,7 @@ fn oracle_o4_two_by_two_mesh() {
     let third = 1.0 / 3.0;
     let split = (1.0, 0, INF, vec![(0, third), (2, third), (1, 2.0 * third), (3, 2.0 * third)]);
     let alone = rates(&[split], &[1.0; 4]);
-    assert!((alone[0] - 1.5).abs() < 1e-7, "f32 weights: {alone:?}");
+    assert!((alone[0] - 1.5).abs() < 1e-7, "the rate must be 1.5 within the precision of `f32`: {alone:?}");
 }
 
 #[test]

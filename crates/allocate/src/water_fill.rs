@@ -2,8 +2,8 @@
 //! class together. A flow stops rising, or freezes, when one of its links is full or its demand is met.
 //!
 //! Links wait in a heap, ordered by the level at which they fill up, and are examined again only when they reach the
-//! top of the heap. The time is O(Z log L), where Z is the total number of links in the rows of all flows, and L is the
-//! number of different links among them. Unused links add nothing.
+//! top of the heap. The time is typically O(Z log L), where Z is the total number of links in the rows of all flows,
+//! and L is the number of different links among them. Unused links add nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;

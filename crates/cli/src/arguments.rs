@@ -174,7 +174,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Topo,
     },
-    /// Compare finished runs; each number is also shown relative to the first run.
+    /// Compare finished runs; each measured number is also shown relative to the first run.
     Compare {
         /// Run directories.
         #[arg(required = true)]

@@ -66,7 +66,7 @@ impl Elsewhere for Cluster {
             send(&stdin, tasks);
             let read = stdout.map_or(Ok(()), |stdout| read(BufReader::new(stdout), done));
             has_ended.store(true, Ordering::Relaxed);
-            // Without its input, the program ends.
+            // The Python program ends when its input is closed.
             drop(stdin.lock().unwrap_or_else(PoisonError::into_inner).take());
             let said = said.join().unwrap_or_default().and_then(Result::ok).unwrap_or_default();
             (read, said)
@@ -84,7 +84,8 @@ impl Elsewhere for Cluster {
     }
 }
 
-/// Sends the tasks to the program. A failure is ignored here: if the program has ended, its messages say why.
+/// Sends the tasks to the Python program. A failure is ignored here: if the Python program has ended, its messages say
+/// why.
 fn send(stdin: &Mutex<Option<ChildStdin>>, tasks: &[String]) {
     let mut text = tasks.join("\n");
     text.push_str("\n\n");
@@ -93,7 +94,7 @@ fn send(stdin: &Mutex<Option<ChildStdin>>, tasks: &[String]) {
     }
 }
 
-/// Closes the program's input when the runs are to stop.
+/// Closes the Python program's input when the runs are to stop.
 #[expect(clippy::disallowed_methods, reason = "the thread waits for the user, and no result depends on it")]
 fn stop_with(stdin: &Mutex<Option<ChildStdin>>, has_ended: &AtomicBool, is_over: &(dyn Fn() -> bool + Sync)) {
     while !has_ended.load(Ordering::Relaxed) {
@@ -105,7 +106,7 @@ fn stop_with(stdin: &Mutex<Option<ChildStdin>>, has_ended: &AtomicBool, is_over:
     }
 }
 
-/// Reads the results of tasks until the program ends or reports an error, and gives each result to `done`.
+/// Reads the results of tasks until the Python program ends or reports an error, and gives each result to `done`.
 fn read(
     mut from: impl BufRead,
     done: &mut (dyn FnMut(usize, Files) -> Result<(), Error> + Send),

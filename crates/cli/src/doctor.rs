@@ -6,8 +6,8 @@ use raddle_live::doctor::Finding;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Checks which engines this machine supports, how large the fabrics of runs can be, and whether live runs work.
-/// Returns the result as text and as JSON.
+/// Lists the engines, estimates how large the fabrics of runs can be, and checks whether live runs work. Returns the
+/// result as text and as JSON.
 pub(crate) fn examine() -> Result<(String, Value), Error> {
     let engines = ["packet", "flow", "lockstep", "live"];
     let findings = raddle_live::doctor::examine();

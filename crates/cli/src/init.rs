@@ -1,4 +1,5 @@
-//! `raddle init`: example experiments to start from. Each template is a file with comments that runs without changes.
+//! `raddle init`: example experiments to start from. The experiment file of each template has comments, and runs
+//! without changes.
 
 use raddle_lab::Error;
 use std::fs::{self, OpenOptions};

@@ -1,10 +1,10 @@
-//! The `raddle` command: argument parsing and printing. The commands themselves are in `raddle-lab`.
+//! The `raddle` command: argument parsing and printing. Most of the work of its subcommands is done by `raddle-lab`.
 //!
 //! [`main_with`] is the whole command, for a program that adds its own schemes.
 //!
-//! Data goes to stdout, and progress and errors go to stderr. With `--format json` errors also go to stdout, as one
-//! JSON document. Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted. The exit
-//! code stays the same if the reader of stdout, such as `head`, closes the pipe.
+//! Data goes to stdout, and progress and errors go to stderr. With `--format json`, the error that ends the command
+//! goes to stdout instead, as one JSON document. Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run
+//! failed, 130 interrupted. The exit code stays the same if the reader of stdout, such as `head`, closes the pipe.
 
 mod arguments;
 mod cluster;

@@ -4,7 +4,8 @@ use raddle_lab::memory::CountingAllocator;
 use raddle_schemes::registry::Registry;
 use std::process::ExitCode;
 
-/// Counts the memory that the parts of nodes allocate. Raddle uses this count to estimate the memory of a run.
+/// Counts allocated memory. From these counts Raddle learns how much memory the parts of nodes take, so that it can
+/// estimate the memory of a run.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 

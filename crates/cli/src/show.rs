@@ -46,8 +46,8 @@ pub(crate) fn error(error: Error) {
     warn(&format!("{:?}", miette::Report::new(error)));
 }
 
-/// Progress bars on stderr, one per run, if stderr is a terminal. In a sweep, a line on stderr also reports each run
-/// that has ended. If `quiet` is set, nothing is shown.
+/// Progress bars on stderr, one per run, if stderr is a terminal. In a sweep or on a cluster, a line on stderr also
+/// reports each run that has ended. If `quiet` is set, nothing is shown.
 pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
@@ -65,7 +65,7 @@ impl Bars {
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let all = MultiProgress::with_draw_target(target);
         let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} flows, {msg}")
-            .expect("the template is valid")
+            .expect("the template must be valid")
             .progress_chars("=> ");
         let bars = names
             .iter()

@@ -1,5 +1,5 @@
 //! Checks that the links and includes of Markdown pages, and the citations of specifications in sources, have existing
-//! targets.
+//! targets. Also checks that the tests run with the least supported version of Rust.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -130,8 +130,8 @@ fn what_pages_include_is_there() {
     }
 }
 
-/// Comments cite a chapter of a specification and a section number. Each cited section must exist as a heading, or as a
-/// paragraph that begins with the number.
+/// Comments cite the file of a specification, often with a section number. The file must exist. The section must exist
+/// as a heading, or as a paragraph that begins with the number.
 #[test]
 fn cited_specifications_and_sections_exist() {
     let folder = root().join("docs/src/specifications");

@@ -3,8 +3,8 @@
 //!
 //! A packet adds its bytes to the register X; every period the register loses the share alpha. Under a steady rate R
 //! the register settles at R · tau, with tau = period / alpha. X / (C · tau) is therefore the utilisation of a link of
-//! rate C, which schemes carry in a few bits. The register decays when it is read, not by a timer. All registers have
-//! the same phase: their ticks are at multiples of the period.
+//! rate C, which schemes carry in a few bits. The register decays when it is read or written, not by a timer. All
+//! registers have the same phase: their ticks are at multiples of the period.
 //!
 //! Decay factors are computed by repeated multiplication, so they are bit-identical on every machine.
 //!

@@ -244,8 +244,7 @@ mod tests {
 
     #[test]
     fn a_packet_stays_within_its_memory_budget() {
-        // A packet fits in a cache line. With its entry in the link's ring buffer, a packet in flight may
-        // take at most 96 B.
+        // A packet fits in a cache line.
         assert_eq!(size_of::<Packet>(), 64);
     }
 }

@@ -16,7 +16,7 @@ pub fn prefetch_whole<T: ?Sized>(place: &T) {
     prefetch_lines(place, size_of_val(place).div_ceil(LINE));
 }
 
-/// Prefetches `lines` cache lines from the first byte of `place` on. They may extend beyond `place`.
+/// Prefetches `lines` cache lines from the first byte of `place` on. These lines may extend beyond `place`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a call would cost as much as the prefetch")]
 pub fn prefetch_lines<T: ?Sized>(place: &T, lines: usize) {

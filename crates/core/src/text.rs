@@ -42,7 +42,7 @@ impl Word<'_> {
     }
 }
 
-/// The lines that are neither empty nor only a `#` comment, split at white space.
+/// The words of each line that has words outside its `#` comment.
 pub fn lines(text: &str) -> impl Iterator<Item = Vec<Word<'_>>> {
     text.lines().enumerate().filter_map(|(i, line)| {
         let content = line.split('#').next().unwrap_or_default();

@@ -39,7 +39,8 @@ pub struct Config {
 /// Number of steps between two calls of the check in [`Simulation::run`]. A step handles all events of one instant.
 const EVENTS_A_CHECK: u64 = 1 << 12;
 
-/// The heap is cleaned up when it has more than 64 entries plus this many per place in `live`.
+/// Outdated entries of `Simulation::due` are removed when it has more than 64 entries plus this many per place in
+/// `Simulation::live`.
 const ENTRIES_A_FLOW: usize = 4;
 
 /// Fluid flows on a fabric.
@@ -61,10 +62,10 @@ pub struct Simulation {
     /// The next time at which rates are computed although no flow begins or ends at that time. [`Time::NEVER`] if there
     /// is none.
     settle_at: Time,
-    /// True if flows have begun or ended since the last computation of rates.
+    /// True if rates must be computed at the present time.
     unsettled: bool,
     now: Time,
-    /// The latest time of all reports.
+    /// The latest time of all reports; the time limit if a report would come later.
     latest: Time,
     loads: Loads,
     events: u64,
@@ -161,8 +162,8 @@ impl Simulation {
         self.latest.max(self.now)
     }
 
-    /// Number of events so far: flows that started, began to send or ended, and times at which rates changed without
-    /// such an event.
+    /// Number of events so far: flows that started, began to send or ended, and times at which rates were computed
+    /// without such an event.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events

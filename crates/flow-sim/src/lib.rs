@@ -10,7 +10,7 @@
 //! time at which the number was valid. Completions wait in a heap, in which each flow has at most one valid entry.
 //!
 //! # Differs from packets
-//! - There are no queues and no drops, and therefore no queueing delay. Rates jump to their shares at once.
+//! - There are no queues and no drops, and therefore no queueing delay. A rate takes its new value at once.
 //! - Acknowledgements and other control packets take no bandwidth.
 
 mod crossing;

@@ -8,12 +8,13 @@ pub trait Listener {
     /// True if the simulation must call [`sent`](Self::sent).
     const SENT: bool = false;
 
-    /// A report that a packet engine's host at `node` would make about a flow, with the report's time. The time may be
-    /// later than the time of the next report.
+    /// A report about a flow, with the report's time, which may be later than the time of the next report. A host at
+    /// `node` would make the same report in the packet engine, except that here a flow that gives up is reported as
+    /// closed.
     fn report(&mut self, at: Time, node: NodeId, report: Report);
 
     /// Called when the rate of a flow changes, and when the flow ends or the run stops: `sent` is the part of the flow
-    /// that was sent at the rate before. All parts of a flow come before the report of its delivery.
+    /// that was sent at the previous rate. All parts of a flow come before the report of its delivery.
     fn sent(&mut self, _sent: &Sent<'_>) {}
 }
 

@@ -1,4 +1,4 @@
-//! Lists the available schemes, topologies and workloads, as text and as JSON.
+//! Lists and explains schemes, topologies, workloads, keys and figures, as text and as JSON.
 
 use crate::definitions;
 use crate::experiment::keys::{self, default_of};
@@ -32,7 +32,7 @@ fn part(title: &'static str, items: impl IntoIterator<Item = (&'static str, &'st
     Part::new(title, items.into_iter().map(|(name, summary)| (name.to_owned(), summary.to_owned())))
 }
 
-/// The schemes of the registry.
+/// The schemes and profiles of the registry.
 #[must_use]
 pub fn schemes(registry: &Registry) -> Vec<Part> {
     fn of<'a>(title: &'static str, infos: impl IntoIterator<Item = &'a Info>) -> Part {
@@ -168,7 +168,7 @@ pub fn json(parts: &[Part]) -> Value {
 }
 
 /// Explains a name in the lists, or a number that results contain, as text and as JSON. For a name of two words, such
-/// as `sizes web_search`, the second word suffices if it is unique.
+/// as `sizes web_search`, the second word suffices. All names with this second word are then explained.
 ///
 /// # Errors
 /// If nothing has that name.
@@ -208,7 +208,7 @@ fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Er
     Err(Error::Usage { what: format!("unknown name `{name}`"), hint })
 }
 
-/// The lists of names that are neither schemes nor figures.
+/// The lists of names that are neither schemes nor figures nor keys.
 fn lists(registry: &Registry) -> [Part; 4] {
     [transport_routings(registry), profiles(registry), topologies(registry), workloads()]
 }

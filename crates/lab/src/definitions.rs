@@ -1,5 +1,6 @@
-//! The meaning of each number: the definitions of the book's page, the columns of the tables of runs and of sweeps, and
-//! the quantities of figures. The report and `raddle explain` take their texts from here, so they agree with the book.
+//! The meaning of each number: the definitions on the book's page "Definitions", the columns of the tables of runs and
+//! of sweeps, and the quantities of figures. The report and `raddle explain` take their texts from here, so they agree
+//! with the book.
 
 use crate::figure::quantities;
 use crate::sweep::columns as of_sweeps;

@@ -1,11 +1,11 @@
-//! The errors of the lab.
+//! The errors of this crate.
 
 use crate::experiment::Problem;
 use miette::Diagnostic as _;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// An error of the lab.
+/// An error of this crate.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 #[non_exhaustive]
 pub enum Error {
@@ -72,7 +72,8 @@ impl Error {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// The exit code of the command: 2 for bad input, 3 for a run that failed, 130 for an interruption.
+    /// The exit code of the command: 2 for bad input, 3 for a run or an access to a file that failed, 130 for an
+    /// interruption.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -21,7 +21,8 @@ pub struct Facts {
     most_ports: usize,
     /// Number of connected components of the fabric.
     parts: usize,
-    /// Largest and mean number of hops between two distinct hosts, over pairs that are connected.
+    /// Largest and mean number of hops between two distinct hosts, over pairs that are connected. `None` if there is no
+    /// such pair.
     hops: Option<(usize, f64)>,
     /// Present for a Clos network.
     clos: Option<(ClosSize, Oversubscription)>,

@@ -28,7 +28,7 @@ fn folder() -> PathBuf {
     PathBuf::from(format!("/tmp/raddle-{}", geteuid().as_raw()))
 }
 
-/// Makes the folder. Fails if another user made the folder or can access it.
+/// Makes the folder if it does not exist. Fails if another user made the folder or can access it.
 #[expect(clippy::verbose_bit_mask, reason = "the mask selects permission bits of a file mode")]
 fn make_folder() -> io::Result<PathBuf> {
     let folder = folder();
@@ -139,7 +139,7 @@ fn line(stream: &UnixStream) -> io::Result<String> {
     Ok(line.trim_end().to_owned())
 }
 
-/// Sends a request to the run of a process. Returns the run's answer.
+/// Sends a request to the run of a process. Returns the run's answer, or the reason why the run refuses the request.
 ///
 /// # Errors
 /// If the run does not answer.

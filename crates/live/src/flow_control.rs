@@ -126,7 +126,8 @@ pub(crate) trait ControlLinks: Serve {
         }
     }
 
-    /// Sends the flow control packet `told`, if any, to the neighbour. Schedules the next wake-up of flow control.
+    /// Sends the flow control packet `told`, if any, to the neighbour, unless the port is down. Schedules the next
+    /// wake-up of flow control.
     fn tell(&mut self, node: &mut Node<Self>, link: LinkId, told: Option<Packet>) {
         if let Some(control) = self.control(link) {
             control.holds_back = control.part.holds_back();

@@ -107,7 +107,7 @@ pub struct Counts {
     /// Flows whose connection failed: the kernel gave up, or one end was closed too early.
     pub broken: u64,
     /// Incoming connections that the receiver closes at once, because they belong to no flow or the system refuses to
-    /// add them to the epoll.
+    /// add them to the epoll instance.
     pub strangers: u64,
 }
 
@@ -469,8 +469,8 @@ impl Load {
         self.tell(flow, self.flows[flow].src, closed, now, report);
     }
 
-    /// Handles an event of a sender that has sent all its bytes. Either the receiver has closed the connection, or the
-    /// connection has failed.
+    /// Handles an event of a sender that has sent all its bytes. The receiver has closed the connection, the connection
+    /// has failed, or the event is spurious.
     fn end_sender(
         &mut self,
         place: usize,
@@ -559,7 +559,8 @@ mod tests {
                 assert_eq!(flows[key.0 as usize].dst, node);
                 delivered.push(key);
             }
-            // The kernel may have sent a loss probe while a thread was delayed, so the count is not always 0.
+            // The kernel may have sent a loss probe while a thread was delayed, so the number of retransmissions is not
+            // always 0.
             Report::Closed { key, .. } => {
                 assert_eq!(flows[key.0 as usize].src, node);
                 closed.push(key);

@@ -8,8 +8,8 @@
 //! host computes.
 //!
 //! # Differs from a node of a rack
-//! - The node's ports are always idle, and the packets that it sends are discarded. This does not affect an R2C2 node
-//!   whose flows all have rates, because only these rates determine when its packets leave.
+//! - The state of the node's ports never changes, and the packets that the node sends are discarded. This does not
+//!   affect an R2C2 node whose flows all have rates, because only these rates determine when its packets leave.
 //! - A replay lacks the packets that were lost, the packets that the node relayed, and the packets that the listener
 //!   did not keep.
 
@@ -172,7 +172,8 @@ impl Recording {
     }
 }
 
-/// Polls a host until it has nothing more to do now. Returns the time at which the host wants to wake up.
+/// Polls a host until it has nothing more to do now. Returns the time at which the host wants to wake up, or
+/// [`Time::NEVER`].
 fn poll(host: &mut impl Host, now: Time, ports: &[PortState]) -> Time {
     loop {
         match host.poll(now, &Ports(ports)) {

@@ -31,10 +31,10 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     /// The link that leaves a node from this port.
     fn link_behind(&self, place: &Self::Place, port: PortId) -> LinkId;
 
-    /// The fabric.
+    /// The topology of the fabric.
     fn topology(&self) -> &Topology;
 
-    /// Serialization delay on a link of packets with `bytes` bytes in total, none of which is a control frame.
+    /// Serialization delay of `bytes` bytes on a link, at the link's rate for packets that are not control frames.
     fn time_for(&self, link: LinkId, bytes: u32) -> Duration {
         time_at(self.topology(), link_rate(self.topology(), link), bytes)
     }
@@ -295,7 +295,8 @@ impl<S: Carry> Served<S> {
         self.bytes().0 + in_service.map_or(0, |queued| u64::from(queued.slot.packet().size))
     }
 
-    /// Shows the agent a packet that is about to join the queue. Returns the agent's notice for the neighbour, if any.
+    /// Shows the agent a packet that is about to join the queue. Returns the packet that the agent wants the node to
+    /// send, if any.
     pub(crate) fn meet(&mut self, now: Time, packet: &mut Packet, state: &PortState) -> Option<Packet> {
         self.agent.as_mut()?.enqueue(now, packet, state)
     }

@@ -126,7 +126,8 @@ fn a_rack_loses_the_same_packets_as_the_packet_engine() {
 #[test]
 fn hellos_find_the_same_failures_in_a_rack_as_in_the_packet_engine() {
     let [simulated, moved] = both(changes(&torus()), &LinkErrors::default(), true);
-    // The two engines stop sending hello messages at different times, so hello messages are not compared.
+    // The two engines stop sending hello messages at different times, so the numbers of sent hello messages are not
+    // compared.
     let others = |(totals, delivered): (Totals, u32)| {
         let data = totals.kinds[raddle_core::PacketKind::Data as usize];
         (data, totals.sent_bytes, totals.drops.link_down, delivered)

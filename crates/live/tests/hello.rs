@@ -18,7 +18,8 @@ impl Observer for Delivered {
     }
 }
 
-/// Hello messages cross the rack's rings beside the packets of flows. They do not keep the run from ending.
+/// Hello messages cross the rack's rings beside the packets of flows. The hello messages do not keep the run from
+/// ending.
 #[test]
 fn a_rack_whose_nodes_say_hello_ends_with_its_flows() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(5), Duration::from_ns(100));

@@ -52,7 +52,7 @@ fn params() -> Params {
 type Heard = (Time, Result<Event, FlowId>);
 
 /// The state of a node: the digest and the size of its table, the rate of every flow as the node would compute it, and
-/// the rate limits that the node enforces. Both are pairs of a flow's key and the bits of an f64.
+/// the rate limits that the node enforces. Each rate and each limit is a pair of a flow's key and the bits of an `f64`.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
 /// A node whose state the test can read, and the events that the node heard.

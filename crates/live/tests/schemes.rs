@@ -108,7 +108,7 @@ fn fabrics() -> [Arc<Topology>; 2] {
     [torus, leaf_spine].map(Arc::new)
 }
 
-/// In a rushed run no packet is late, so every scheme sends the same packets as in the packet engine. PFQ is the
+/// In a rushed run no packet is late, so every scheme gives the same totals as in the packet engine. PFQ is the
 /// exception, because only PFQ gives credits. In a rack, a credit arrives only after the packet in front of it.
 #[test]
 fn every_scheme_runs_in_a_rack_as_in_the_packet_engine() {
@@ -145,7 +145,7 @@ fn changes(topology: &Topology, a: NodeId) -> Vec<Change> {
     vec![change(60, false), change(150, true), change(200, false), change(280, true)]
 }
 
-/// Queues with limits drop and mark the same packets in both engines, also while links fail.
+/// Queues with limits give the same totals in both engines, also while links fail.
 #[test]
 fn queues_with_limits_lose_and_mark_in_a_rack_as_in_the_packet_engine() {
     let [torus, leaf_spine] = fabrics();
@@ -191,7 +191,8 @@ fn queues_and_agents_of_ports_outlive_failures() {
     }
 }
 
-/// PFQ does not retransmit lost packets. No packet is counted twice, no packet is forgotten, and nothing panics.
+/// PFQ does not retransmit lost packets. No packet counts as both delivered and dropped, most packets are delivered,
+/// and nothing panics.
 #[test]
 fn credits_outlive_failures() {
     let [topology, _] = fabrics();
@@ -219,8 +220,9 @@ fn queues_agents_and_credits_work_across_threads() {
     }
 }
 
-/// Ports of converged Ethernet pause their neighbours, so no queue overflows. A rushed rack gives the same result as
-/// the packet engine, also while a link fails and recovers. With two threads no queue overflows either.
+/// Ports of converged Ethernet pause their neighbours, so no queue overflows. A rushed rack gives the same counts of
+/// data packets and drops as the packet engine, also while a link fails and recovers. With two threads no queue
+/// overflows either.
 #[test]
 fn ports_pause_their_neighbours_in_a_rack() {
     let [_, topology] = fabrics();

@@ -57,7 +57,8 @@ fn variable(name: &str) -> Option<u64> {
 /// this number, because mutations that are never accepted test only the first checks of a decoder.
 ///
 /// # Panics
-/// If `check` panics. The message has the seed, the number of the input, and the input as formatted by `show`.
+/// If `check` panics. The message has the seed, the number of the input, and the input as formatted by `show`. Also if
+/// one of the two variables is not a number.
 pub fn hold<I, S: Display>(
     inputs: u64,
     mut draw: impl FnMut(&mut Mutator) -> I,

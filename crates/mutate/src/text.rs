@@ -1,5 +1,5 @@
-//! Mutations of texts. Whole words and lines are changed, because a reader would refuse most texts with changes of
-//! single characters.
+//! Mutations of texts. Words and lines are changed, because a reader would refuse most texts with changes of single
+//! characters.
 
 use crate::Mutator;
 

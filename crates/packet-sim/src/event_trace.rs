@@ -1,5 +1,4 @@
-//! A recording of the calls to an event queue, to replay them on other data structures
-//! (`bench/benches/event_queues.rs`).
+//! A recording of the calls to an event queue, to replay them on other data structures (`bench/benches/event_queues`).
 
 use crate::events::{Event, EventQueue};
 use raddle_core::Time;

@@ -119,8 +119,8 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    /// Creates a queue for a fabric of about `links` links. The more links, the narrower the buckets, but the wheel
-    /// always spans several packet times and pacing gaps. No event may be pushed for a time before `now`.
+    /// Creates a queue for a fabric of about `links` links. The more links, the narrower the buckets, but all buckets
+    /// together always span at least 8 us. No event may be pushed for a time before `now`.
     pub(crate) fn new(links: usize, now: Time) -> Self {
         let width_ps = 32_000_000 / links.max(1) as u64;
         let shift = width_ps.clamp(1 << 13, 1 << 16).ilog2();

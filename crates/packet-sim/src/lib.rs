@@ -4,7 +4,7 @@
 //!   float and no hash decides anything, so a seed has one result, on any number of threads.
 //! - A FIFO port costs one event per packet-hop. The departure time of a packet is known when the packet is queued, so
 //!   the packet is put on its link at once. Only the next arrival of each link is in the event queue. Ports with a
-//!   [`Queue`](raddle_core::Queue) or a [`PortAgent`](raddle_core::PortAgent) cost a second event, the end of
+//!   [`Queue`](raddle_core::Queue) or a [`PortAgent`](raddle_core::PortAgent) may cost a second event, the end of the
 //!   transmission.
 //! - All state belongs to a node or to a link, and nodes affect each other only over links. So the nodes can be divided
 //!   among threads, which synchronise once per window of simulated time.

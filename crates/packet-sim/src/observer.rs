@@ -19,8 +19,8 @@ pub(crate) struct Log {
     pub(crate) event: Event,
     /// The step within the event, for events that concern several nodes or links.
     pub(crate) step: u64,
-    /// True if the log also has an entry for each packet that a port accepts (for a port with a `Queue`: begins to
-    /// send).
+    /// True if the log also has an entry for each packet that a port accepts (for a port with a queue or an agent of
+    /// its own: begins to send).
     pub(crate) forwarded: bool,
 }
 

@@ -128,8 +128,8 @@ impl<O: Observer> Simulation<O> {
             .expect("`go_on` must always return true")
     }
 
-    /// Like [`new`](Self::new), but calls `go_on` at every node, and returns `None` if `go_on` stops the set-up. The
-    /// set-up of a large fabric takes seconds.
+    /// Like [`new`](Self::new), but calls `go_on` at every node. If `go_on` returns false, stops the set-up and returns
+    /// `None`. The set-up of a large fabric takes seconds.
     pub fn set_up(
         topology: &Arc<Topology>,
         node: impl FnMut(NodeId) -> Parts,
@@ -348,7 +348,7 @@ impl<O: Observer> Simulation<O> {
         self.partitions.len()
     }
 
-    /// Counters of the packets sent over each link, indexed by [`LinkId`].
+    /// Statistics of each link, indexed by [`LinkId`].
     pub fn link_stats(&self) -> Vec<LinkStats> {
         let mut all = vec![LinkStats::default(); self.link_slots];
         for (link, stats) in self.partitions.iter().flat_map(Partition::link_stats) {
@@ -375,10 +375,10 @@ impl<O: Observer> Simulation<O> {
         accounts
     }
 
-    /// Returns a deadlock: a cycle of links, each of which has waited for the next link since the previous call. Each
-    /// of these links is paused, has packets to send, and has sent no data packet since the previous call. All packets
-    /// in the memory at the far end of each link wait for links in the same state. Only a failure would ever resolve
-    /// the cycle. Call this at intervals much longer than a pause.
+    /// Returns a deadlock, if there is one: a cycle of links, each of which waits for the next link. Each of these
+    /// links is paused and has packets to send, now and at the previous call, and has sent no data packet in between.
+    /// All packets in the memory at the far end of each link wait for links in the same state. Only a failure would
+    /// ever resolve the cycle. Call this at intervals much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())

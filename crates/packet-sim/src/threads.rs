@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// Number of threads that share a run. The result is the same for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// This many threads. The number is smaller if the fabric cannot be divided into so many parts, because
-    /// links without delay join too many nodes. 0 means 1.
+    /// This many threads. The number is smaller if the fabric cannot be divided into so many parts, because it has too
+    /// few nodes or links without delay join too many of them. 0 means 1.
     Always(usize),
     /// Up to this many threads while several threads are faster than one thread. Otherwise one thread.
     UpTo(usize),
@@ -152,7 +152,8 @@ const MEETING_NS: f64 = 500.0;
 const WORTH_IT: f64 = 1.1;
 /// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;
-/// Length of a slice of the run. The costs of slices are compared.
+/// Length of a slice of the run. On one thread, a slice may end earlier, after `EVENTS_A_PIECE` events. The costs of
+/// slices are compared.
 const SLICE: Duration = Duration::from_millis(2);
 /// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each failed
 /// trial, at most `MOST_DOUBLINGS` times.
@@ -169,8 +170,8 @@ const TRIAL_OF_ONE: usize = 3;
 /// Maximum number of slices in a trial of several threads. Any slice but the first ends the trial with success if it
 /// reaches the speedup `WORTH_IT`. If later slices are slow, the run soon returns to one thread (see `PATIENCE`).
 const TRIAL_OF_SEVERAL: usize = 4;
-/// Maximum excess of the time on several threads over the estimated time on one thread. Beyond this excess, the run
-/// returns to one thread.
+/// Maximum excess of the time on several threads over the estimated time on one thread. Outside a trial, the maximum
+/// also includes the time of a change of the number of threads. Beyond the maximum, the run returns to one thread.
 const PATIENCE: Duration = Duration::from_millis(4);
 
 /// Compares the cost of an event on one thread and on several threads, and keeps the cheaper way.

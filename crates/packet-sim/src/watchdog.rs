@@ -46,8 +46,9 @@ fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> 
     }
 }
 
-/// Returns a cycle of a graph given by its edges. The function starts at the lowest link, always follows the first
-/// edge, and returns the cycle that this walk reaches; `None` if the walk ends.
+/// Returns a cycle of a graph given by its edges, or `None` if there are no edges. Each link to which an edge leads
+/// must also have an edge that starts there. The function starts at the lowest link, always follows the first edge, and
+/// returns the cycle that this walk reaches.
 fn cycle(mut edges: Vec<(LinkId, LinkId)>) -> Option<Vec<LinkId>> {
     edges.sort_unstable();
     edges.dedup();

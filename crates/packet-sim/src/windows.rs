@@ -117,7 +117,8 @@ impl<'a> Windows<'a> {
     }
 
     /// Runs the partitions until no partition has an event before the end, or until `watch` returns a reason to stop.
-    /// `watch` is called after every window. The first partition runs on this thread. Returns the reason for the end.
+    /// `watch` is called before the first window and after every window. The first partition runs on this thread.
+    /// Returns the reason for the end.
     pub(crate) fn run(
         &self,
         partitions: &mut [Partition],
@@ -148,8 +149,9 @@ impl<'a> Windows<'a> {
         })
     }
 
-    /// Runs one partition, window by window. Calls `after` before each window; if `after` returns true, the run of all
-    /// partitions stops. Returns true if no event is left before the end, and false if the run was stopped.
+    /// Runs one partition, window by window. Calls `after` before the first window and after every window. If `after`
+    /// returns true, the run of all partitions stops. Returns true if no event is left before the end, and false if the
+    /// run was stopped.
     fn work(
         &self,
         partition: &mut Partition,

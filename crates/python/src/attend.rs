@@ -71,8 +71,8 @@ impl News {
 }
 
 /// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and calls `watch`
-/// ([`News::tell`]). Ctrl-C or an exception of `watch` sets the flag that `work` gets. Returns the result of `work`,
-/// and whether Ctrl-C was pressed.
+/// ([`News::tell`]). Ctrl-C, an exception of `watch`, or an exception of a signal handler sets the flag that `work`
+/// gets. Returns the result of `work`, and whether Ctrl-C was pressed.
 ///
 /// # Errors
 /// The exception of `watch`, or of a signal handler other than the handler of Ctrl-C.

@@ -125,7 +125,7 @@ impl Document {
     /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the
     /// runs in other processes ([`Spread`]). Returns the folder of each cell, or `None` for a cell without results; the
     /// name and the exception of each cell that cannot run; the results of all cells as a text and a JSON text, if all
-    /// have ended; and whether Ctrl-C stopped the sweep.
+    /// cells of the sweep have ended; and whether Ctrl-C stopped the sweep.
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
     fn sweep(

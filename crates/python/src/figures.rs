@@ -49,7 +49,7 @@ pub(crate) fn reproduce(
         look: Look { style, dpi, size: None },
     };
     let (done, _) = attend(py, watch.as_ref(), |stop, news| {
-        // An invalid ledger is refused before the runs, which can take hours.
+        // If the ledger at `record` is not valid, the reproduction fails before the runs, which can take hours.
         let record = record.map(|path| Record::begin(&path, options.scale)).transpose()?;
         let elsewhere = spread.as_ref().map(|spread| spread as &dyn Elsewhere);
         figure::reproduce(&options, elsewhere, stop, &Heard { news, notes: &notes, record })

@@ -1,7 +1,7 @@
 //! The native half of the Python package. `python/raddle` holds the other half: the classes that users see, their
 //! types and their docstrings.
 //!
-//! Functions of this module take paths and texts, release Python's lock while they work, and return JSON texts or
+//! Functions that can take long release Python's lock while they work. Most results are JSON texts or
 //! [`table::Table`]s.
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes owned arguments")]

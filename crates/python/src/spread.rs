@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A generator function of Python, such as `raddle.cluster.spread`. `spread(tasks)` yields the index of each task that
 /// has ended, with the files of its run as a dict of bytes. Between these values, it yields `None` several times a
-/// second. If the generator is closed, it begins no further task.
+/// second. A closed generator begins no further task.
 pub(crate) struct Spread {
     spread: Py<PyAny>,
     /// The exception that ended the generator.
@@ -65,8 +65,8 @@ impl Elsewhere for Spread {
     }
 }
 
-/// Does a task, which can name `routings`, in this process and into a new directory. A signal, such as that of a
-/// canceled task, ends it.
+/// Does a task, which can name `routings`, in this process and into a new directory. A signal, such as the signal of a
+/// canceled task, ends the task.
 #[pyfunction]
 pub(crate) fn do_task(
     py: Python<'_>,

@@ -32,7 +32,7 @@ pub(crate) fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
     Ok(Table { batch: batch(read).map_err(|error| PyRuntimeError::new_err(error.to_string()))? })
 }
 
-/// The records as one batch. Each column keeps its definition as metadata of its field.
+/// The records as one batch. The definition of a column, if there is one, is metadata of the column's field.
 fn batch(Records { columns, metadata, rows }: Records) -> Result<RecordBatch, arrow_schema::ArrowError> {
     let mut fields = Vec::new();
     let mut arrays: Vec<ArrayRef> = Vec::new();

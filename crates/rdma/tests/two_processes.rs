@@ -240,7 +240,7 @@ fn garbage_is_refused(provider: Provider) {
         (1..=words as u64).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
     scribble(&mut ours, &mut theirs, far, 0, &garbage).expect("a write");
     assert!(matches!(receiver.peek(), Err(Error::Broken(_))), "no packet has such a sequence number");
-    // Overwrites all of the sender's memory. The checks of the records do not match, so the sender ignores the records.
+    // Overwrites all of the sender's memory. The check of the record does not match, so the sender ignores the record.
     scribble(&mut theirs, &mut ours, near, 0, &garbage).expect("a write");
     assert_eq!(sender.room(), Ok(u64::from(shape().capacity())));
     assert_eq!(sender.push(&mut ours, 1, 2, &[3]), Ok(true));

@@ -70,7 +70,7 @@ impl Fnv {
 /// Makes every bit affect the whole hash. Without this, the sum of several hashes could cancel differences, since the
 /// last byte that FNV hashes affects only a few bits. The function is reversible, so different hashes stay different.
 fn mix(mut hash: u128) -> u128 {
-    // An odd constant without structure: the fractional part of the golden ratio.
+    // An odd constant without structure: the first 128 bits of the golden ratio's fraction, plus 1.
     const GOLDEN: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
     for _ in 0..2 {
         hash = (hash ^ (hash >> 65)).wrapping_mul(GOLDEN);

@@ -64,8 +64,8 @@ impl FlowRecord {
         Some(self.fct_ps? as f64 / self.ideal_fct_ps as f64)
     }
 
-    /// Returns the FCT seen by the sender: the time from the start until the sender learned that all bytes were
-    /// delivered. `None` for a flow that the sender gave up or has not completed.
+    /// Returns the FCT seen by the sender: [`sender_done_ps`](Self::sender_done_ps), if the flow was delivered. `None`
+    /// for a flow that the sender gave up or has not completed.
     #[must_use]
     pub fn sender_fct_ps(&self) -> Option<u64> {
         self.fct_ps.and(self.sender_done_ps)

@@ -1,8 +1,8 @@
 //! The results of a run: one row per flow and per link, totals, histograms, and a digest of all rows.
 //!
 //! A [`Recorder`] joins the reports of hosts into [`FlowRecord`]s. It returns each record when its flow is done, so a
-//! long run keeps only its live flows in memory. All tables consist of [`Row`]s. The name of a column ends with its
-//! unit, if it has one, and the file contains its definition. One description of a table serves Parquet
+//! long run keeps only its live flows in memory. Tables whose columns are known beforehand consist of [`Row`]s. The
+//! name of such a column ends with the unit of its values, if they have one. One description of a table serves Parquet
 //! ([`TableWriter`]), CSV ([`write_csv`]) and the [`Digest`]. Packets are written to captures ([`PcapngWriter`]).
 
 mod csv;

@@ -126,7 +126,7 @@ impl TableReader {
     ///
     /// # Errors
     /// If the file cannot be read, is not Parquet, is truncated, or has another [`SCHEMA_VERSION`]. A file without a
-    /// version was not written by Raddle and is accepted.
+    /// version, such as the table of a sweep, is accepted.
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
         let io = |source| RecordsError::Io { path: path.to_owned(), source };
         let mut file = File::open(path).map_err(io)?;
@@ -269,7 +269,7 @@ fn chunk<D: DataType>(mut reader: ColumnReaderImpl<D>, rows: usize) -> ParquetRe
         let what = format!("a column has {records} of the {rows} values of its row group");
         return Err(parquet::errors::ParquetError::General(what));
     }
-    // A column that has a value in every row has no definition levels.
+    // A column that must have a value in every row has no definition levels.
     levels.resize(rows, 1);
     let mut values = values.into_iter();
     Ok(levels.into_iter().map(|level| if level == 1 { values.next() } else { None }).collect())

@@ -35,7 +35,7 @@ pub struct Recorder {
     unmatched: u64,
 }
 
-/// A flow that a host has opened.
+/// A flow that a host has opened or a program has begun.
 struct Live {
     record: FlowRecord,
     start: Time,

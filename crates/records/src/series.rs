@@ -129,7 +129,7 @@ pub struct RateSeriesRecord {
     pub src: u32,
     /// The flow; `None` for all flows of the sender together.
     pub flow: Option<u32>,
-    /// Application bytes in the packets that arrived, repeated ones included.
+    /// Application bytes in the packets that arrived, repeated bytes included.
     pub bytes: u64,
 }
 
@@ -140,7 +140,7 @@ impl Row for RateSeriesRecord {
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("src", "node number of the host that sent the bytes"),
         Column::integer("flow", "number of the flow; null for all flows of the sender together").nullable(),
-        Column::integer("bytes", "application bytes in the packets that arrived, repeated ones included"),
+        Column::integer("bytes", "application bytes in the packets that arrived, repeated bytes included"),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {

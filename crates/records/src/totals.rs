@@ -16,7 +16,8 @@ pub struct TotalsRecord {
     /// Control packets from one node to another, such as notices of dropped broadcasts, pause frames and HULA probes:
     /// [`PacketKind::Notice`].
     pub notice: Count,
-    /// Lost packets. Each lost packet is counted under one reason.
+    /// Lost packets. Each lost packet is counted under one reason. A packet that opens a connection is also counted in
+    /// [`Drops::handshake`].
     pub drops: Drops,
     /// Simulated time in picoseconds.
     pub simulated_ps: u64,
@@ -79,14 +80,14 @@ impl Row for TotalsRecord {
         Column::integer("ack_bytes", "bytes of the packets in ack_packets"),
         Column::integer(
             "event_packets",
-            "packets with flow events, broadcast or to a controller, counted like \
-                         data_packets",
+            "packets with flow events (broadcast or to a controller), announcements or digests, counted like \
+                data_packets",
         ),
         Column::integer("event_bytes", "bytes of the packets in event_packets"),
         Column::integer(
             "notice_packets",
-            "packets with notices of dropped broadcasts or a controller's rates, \
-                         counted like data_packets",
+            "control packets between nodes, such as notices, pause frames and probes, counted like \
+                data_packets",
         ),
         Column::integer("notice_bytes", "bytes of the packets in notice_packets"),
         Column::integer("drops_queue_full", "packets lost to full queues"),

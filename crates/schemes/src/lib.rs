@@ -1,5 +1,5 @@
-//! The schemes as sans-IO state machines, one folder each, grouped by their role in a node, and the registry that lists
-//! them.
+//! The schemes as sans-IO state machines in folders by role (`link`, `queue`, `routing` and `transport`), fluid models
+//! of the schemes, and the registry that lists the schemes.
 
 pub mod fluid;
 pub mod halt;

@@ -167,7 +167,7 @@ impl Registry {
         &self.transports
     }
 
-    /// All routings except the routings that belong to a single transport.
+    /// All routings except the [own routings](Self::own_routings) of transports.
     #[must_use]
     pub fn routings(&self) -> &[Routing] {
         &self.routings
@@ -236,7 +236,7 @@ impl Registry {
         self.transports.iter().find(|part| part.info.name == name)
     }
 
-    /// The routing with this name; routings that belong to one transport are not found.
+    /// The routing with this name, if it is one of [`routings`](Self::routings).
     #[must_use]
     pub fn routing(&self, name: &str) -> Option<&Routing> {
         self.routings.iter().find(|part| part.info.name == name)
@@ -278,7 +278,8 @@ impl Registry {
         }
     }
 
-    /// The parameters of a routing with their default values; empty if the routing belongs to one transport.
+    /// The parameters of a routing with their default values; empty for an [own routing](Self::own_routings) of a
+    /// transport.
     #[must_use]
     pub fn routing_defaults(&self, name: &str) -> Settings {
         Settings::defaults(self.routing(name).map_or(&[], |routing| routing.info.parameters))
@@ -295,7 +296,8 @@ impl Registry {
     /// Builds the transport's parts for `plan`; `of_routing` holds the parameters of the plan's routing.
     ///
     /// # Errors
-    /// If the scheme cannot run on the topology, or if the plan asks for streams and the transport carries none.
+    /// If the scheme cannot run on the topology, if the transport sends no packets, or if the plan asks for streams and
+    /// the transport carries none.
     ///
     /// # Panics
     /// If the transport does not accept the plan's routing.
@@ -327,7 +329,7 @@ impl Registry {
     }
 
     /// The fluid model of the transport and the plan's routing; `of_routing` holds the parameters of that routing. The
-    /// scheme must be able to run on the topology; [`build`](Self::build) checks this.
+    /// scheme must be able to run on the topology. If the transport sends packets, [`build`](Self::build) checks this.
     ///
     /// # Errors
     /// If the transport has no fluid model, or if its fluid model does not support its parameters.

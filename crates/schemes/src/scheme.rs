@@ -99,7 +99,8 @@ impl<'a> Plan<'a> {
 pub struct Built {
     /// Makes the host and the forwarder of a node.
     pub node: Box<dyn FnMut(NodeId) -> Parts>,
-    /// Makes the egress queue of a link's port if the scheme needs a special one; `None` means a FIFO.
+    /// Makes the egress queue of a link's port if the scheme needs a special one. `None` means the queue that the
+    /// experiment chooses, by default a FIFO.
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
     /// Makes the agent of a link's egress port if the scheme has one, such as a controller of explicit rates.
     pub agent: Agents,
@@ -387,7 +388,7 @@ impl Transport {
     /// Checks that flows of the transport, with these parameters, may be streams.
     ///
     /// # Errors
-    /// If the transport carries no streams, with the reason.
+    /// If the transport carries no streams with these parameters. The error gives the reason.
     pub fn check_streams(&self, settings: &Settings) -> Result<(), Unfit> {
         let name = self.info.name;
         let is_set = |flag| settings.iter().any(|(of, value)| of.name == flag && value == Value::Flag(true));
@@ -413,8 +414,8 @@ impl Transport {
     /// control.
     ///
     /// # Errors
-    /// If there is a cycle; the message lists the links of the cycle. Also if the transport has its own forwarders,
-    /// because their routes are unknown here.
+    /// If there is a cycle, whose links the message lists, or if the transport has its own forwarders, because their
+    /// routes are unknown here.
     pub fn check_lossless(&self, topology: &Arc<Topology>) -> Result<(), Unfit> {
         let unfit = |problem, hint: &str| {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })

@@ -1,4 +1,4 @@
-//! Helpers for tests of several routings: packets, fabrics, and a walk through forwarders.
+//! Helpers for the tests of several schemes: packets, fabrics, and a walk through forwarders.
 
 use raddle_core::{
     DropReason, Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, PortState, Ports, Rate, Time,
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The link rate of the test fabrics.
 pub(crate) const RATE: Rate = Rate::from_gbps(10);
 
-/// A data segment of 1,460 bytes.
+/// A data segment with 1,460 bytes of payload.
 pub(crate) fn segment(src: u32, dst: u32, src_port: u16, seq: u32) -> Packet {
     let segment =
         Segment { src, dst, src_port, dst_port: 5_001, seq, flags: ACK, plen: 1_460, ..Segment::default() };

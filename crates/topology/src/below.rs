@@ -50,7 +50,7 @@ impl Below {
     }
 
     /// Returns the port towards a host other than the node itself. If the host is not below the node, `pick` chooses
-    /// among the ports up: it gets their number and returns an index below it.
+    /// among the ports up: `pick` gets the number of these ports and returns the index of one of them.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.

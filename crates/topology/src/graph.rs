@@ -197,8 +197,9 @@ impl Topology {
     }
 
     /// Returns, for each node, the node at the other end of its link if the node is a leaf node, and `None` otherwise.
-    /// A leaf node has a single duplex link. If two nodes are linked only to each other, the node with the higher id
-    /// is the leaf node. All leaf nodes of a neighbour have the same distance to every other node.
+    /// A leaf node has a single duplex link, and its neighbour forwards packets of other nodes. If two nodes are linked
+    /// only to each other, the node with the higher id is the leaf node. All leaf nodes of a neighbour have the same
+    /// distance to every other node.
     pub(crate) fn leaves(&self) -> Vec<Option<NodeId>> {
         let mut incoming = vec![0_u32; self.node_count()];
         self.links().for_each(|(_, link)| incoming[link.to.index()] += 1);
@@ -208,7 +209,8 @@ impl Topology {
             let back = self.link_at(link.to, link.to_port)?;
             (links.next().is_none() && incoming[node.index()] == 1 && back.to == node).then_some(link.to)
         };
-        // A node whose only neighbour relays nothing cannot be reached from other nodes, so it is not a leaf.
+        // If a node's only neighbour does not forward packets of other nodes, no path leads from the node to nodes
+        // other than this neighbour. Such a node is not a leaf node.
         let only_neighbour = |node| only_neighbour(node).filter(|&other| self.relays(other));
         let leaf =
             |node| only_neighbour(node).filter(|&other| node > other || only_neighbour(other).is_none());

@@ -81,7 +81,7 @@ pub enum Selection {
 pub struct Pfc {
     /// True if the port would adopt its neighbour's setting.
     pub willing: bool,
-    /// True if the port can pause MACsec traffic only where MACsec is bypassed.
+    /// True if the standard's bit MBC (MACsec bypass capability) is 1.
     pub macsec_bypass: bool,
     /// Number of priorities that may have flow control at the same time: 0 to 15.
     pub most: u8,
@@ -144,7 +144,7 @@ impl Announcement {
         out
     }
 
-    /// Decodes a whole frame, including its check sequence. Skips values of unknown kinds.
+    /// Decodes a whole frame, including its check sequence. Skips values of other kinds.
     ///
     /// # Errors
     /// [`Error`] if the bytes are not such a frame, or if one of the frame's values violates the format.
@@ -283,7 +283,7 @@ mod tests {
     use crate::tests::hex;
     use proptest::prelude::*;
 
-    /// Three ETS classes of 60, 30 and 10 percent, and strict class 7.
+    /// The priorities use three ETS classes of 60, 30 and 10 percent, and the strict class 7.
     const ALLOCATION: Allocation = Allocation {
         class_of: [0, 0, 0, 1, 1, 2, 2, 7],
         percent: [60, 30, 10, 0, 0, 0, 0, 0],
@@ -362,7 +362,8 @@ mod tests {
             let _ = damaged(at, byte);
             let mut frame = FULL.encode();
             if longer {
-                // The frame is cut, usually in the middle of a value.
+                // Most values of `at` cut the frame, usually in the middle of a value of the
+                // announcement.
                 frame.truncate(14 + at);
                 frame.resize(frame.len().max(MIN_FRAME), byte);
                 frame::seal(&mut frame);

@@ -152,7 +152,7 @@ headers! {
         LinkStates: discovery::LinkStates;
         /// QCN's notice of congestion, from a switch to a source.
         Cnm: cnm::Notice;
-        /// A RoCEv2 packet, data or congestion notification, in its IPv4 packet.
+        /// A RoCEv2 packet in its IPv4 packet: data, an acknowledgement, or a congestion notification.
         Roce: roce::Packet;
         /// A packet of PDQ.
         Pdq: pdq::Packet;

@@ -5,8 +5,8 @@ use crate::{Class, Error, FlowKey, NodeId};
 
 /// A packet's header: its encoding and decoding, and the properties of the packet that other components need.
 ///
-/// Each header's file implements this trait. [`Header`](crate::Header) also implements this trait, by calling
-/// the header that it contains. The default methods fit most headers.
+/// Each header implements this trait. [`Header`](crate::Header) also implements this trait, by
+/// calling the header that it contains. The default methods fit most headers.
 pub trait HeaderInfo {
     /// Returns the nodes that the header names. If a control packet names only one node, or none, the
     /// documentation of its `ends` method gives the result.
@@ -28,7 +28,8 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Returns the range of a flow's bytes that the packet carries; `None` if the packet carries no application bytes.
+    /// Returns the range of a flow's bytes that the packet carries. Returns `None` if the packet
+    /// carries no application bytes, or if the header does not identify these bytes.
     fn range(&self) -> Option<FlowRange> {
         None
     }
@@ -87,8 +88,8 @@ pub trait HeaderInfo {
         false
     }
 
-    /// True if the header's bytes depend on the payload, because a checksum covers both. If false, a relay
-    /// does not need the payload to encode the header.
+    /// True if the header's bytes may depend on the payload, because a checksum covers both. If false, a
+    /// relay does not need the payload to encode the header.
     fn covers_payload(&self) -> bool {
         true
     }
@@ -102,7 +103,8 @@ pub trait HeaderInfo {
     /// left out.
     ///
     /// # Panics
-    /// If a field is out of its documented range. R2C2's headers check this only in debug builds.
+    /// If a field is out of its documented range. R2C2's headers check most fields only in debug
+    /// builds or not at all.
     fn encode_header(&self, payload: &[u8], out: &mut Vec<u8>);
 
     /// Appends the bytes that follow the payload to `out`. The packet's bytes so far begin at `start` in
@@ -308,7 +310,8 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// The EtherType for local experiments. It precedes packets for which no other EtherType is defined.
+    /// An EtherType for local experiments. It precedes packets for which no other EtherType is
+    /// defined.
     pub const OWN: u16 = 0x88B6;
     /// The EtherType of IPv4.
     pub const IPV4: u16 = 0x0800;

@@ -1,8 +1,9 @@
 //! The IPv4 header (RFC 791) of TCP segments, UDP datagrams and RoCEv2 packets.
 //!
-//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragmentation and has a time to live of
-//! 64 hops. Decoding is more tolerant: fields that an [`Ipv4`] does not store may have any value for which the checksum
-//! is correct. Only options and fragments are refused.
+//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragmentation and
+//! has a time to live of 64 hops. Decoding is more tolerant: fields that an [`Ipv4`] does not store
+//! may have any value for which the checksum is correct. Only options, fragments and wrong lengths
+//! are refused.
 
 use crate::field::{first, get16, get32, part, put16, put32};
 use crate::{Ecn, Error, checksum};

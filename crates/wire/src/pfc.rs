@@ -22,8 +22,8 @@ pub struct Pause {
     pub src: Mac,
     /// Bit i is set if the frame pauses or resumes priority i.
     pub enabled: u8,
-    /// Pause time of each priority, from the arrival of the frame, in units of 512 bit times; 0 resumes. Also 0 for
-    /// priorities without a bit in `enabled`.
+    /// Pause time of each priority, from the arrival of the frame, in units of 512 bit times; 0
+    /// resumes. Times of priorities without a bit in `enabled` do not count.
     pub quanta: [u16; 8],
 }
 
@@ -88,8 +88,8 @@ impl Pause {
 }
 
 impl HeaderInfo for Pause {
-    /// Returns the sending host as both ends, or node 0 if a switch port sends the frame. The frame goes to the
-    /// neighbour and does not name that node.
+    /// Returns the sending host as both ends, or node 0 if a switch port sends the frame. The frame
+    /// does not name the neighbour that receives the frame.
     fn ends(&self) -> Ends {
         let node = self.src.node().unwrap_or(0);
         Ends::new(node, node)

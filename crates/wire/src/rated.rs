@@ -18,8 +18,8 @@
 //! | 18 | 12 | number of the path |
 //! | 20 | 160 | the scheme's own bytes |
 //!
-//! Pacing, grants and completion times are computed at the hosts. A switch reads and writes the scheme's own
-//! bytes and counts the hop.
+//! Pacing and completion times are computed at the hosts. A switch reads and writes the scheme's
+//! own bytes and counts the hop.
 
 use crate::field::{first, get16, get32, part, put16, put32};
 use crate::{Ends, Error, FlowKey, FlowRange, Header, HeaderInfo, Opening, Position, checksum, d3, pdq, rcp};
@@ -70,7 +70,8 @@ impl Kind {
     const ALL: [Self; 4] = [Self::Syn, Self::Data, Self::Probe, Self::Term];
 }
 
-/// The scheme to which the last twenty bytes of the header belong. Its value is the upper half of the first byte.
+/// The scheme to which the last twenty bytes of the header belong. Its value is the first byte of the
+/// header with 0 in the lower half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// [`pdq`].
@@ -305,7 +306,8 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The third packet of a flow's second subflow, two links from its source.
+    /// The third packet of a flow, sent by the flow's second subflow, two links from the flow's
+    /// source.
     pub(crate) const DATA: Segment = Segment {
         src: 1,
         dst: 0x02_03_04,

@@ -23,10 +23,11 @@
 //! 0x1F (ACK without a credit count) or 0x60 (NAK, packet sequence error). An ACK has the number of the last packet
 //! that arrived in order. A NAK has the number of the packet that the receiver expects.
 //!
-//! A congestion notification has 16 reserved zero bytes in place of RETH. According to the standard, a flow would begin
-//! with a WRITE First. Only this packet would have a RETH, and the DMA length in the RETH would be the length of the
-//! whole message. Here every packet is a WRITE Only with a RETH, so that each packet alone states which bytes it
-//! carries. The DMA length in each packet is still the length of the message, not of the packet.
+//! A congestion notification has 16 reserved zero bytes in place of RETH. According to the
+//! standard, a flow would begin with a WRITE First. Only this packet would have a RETH, and the DMA
+//! length in the RETH would be the length of the whole message. Here every data packet is a WRITE
+//! Only with a RETH, so that each packet alone states which bytes it carries. The DMA length in each
+//! packet still describes the whole message, not the packet.
 
 use crate::field::{first, get16, get32, get64, part, put16, put32, put64};
 use crate::ipv4::{self, Ipv4};

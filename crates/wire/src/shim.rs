@@ -1,6 +1,6 @@
-//! A four-byte header of a load-balancing scheme. The first switch on the path (CONGA) or the sender (Presto) writes
-//! this header before a packet, and the last switch on the path removes it. The header represents the spare bits of an
-//! overlay's header (VXLAN's header in CONGA, shadow addresses in Presto).
+//! A four-byte header of a load-balancing scheme. The first switch on the path (CONGA) or the sender
+//! (Presto) writes this header before a packet, and the last switch on the path removes it. The header
+//! stands for bits that the papers put into VXLAN's header (CONGA) or into shadow addresses (Presto).
 
 use crate::Error;
 use crate::conga::Overlay;

@@ -336,7 +336,7 @@ mod tests {
         Workload { arrivals, sizes, amount, ..Workload::new(pairs, 0) }
     }
 
-    /// Compares the flow rates of the examples in specifications/expeditus.md §8.9.
+    /// Compares the computed flow rates with the examples in specifications/expeditus.md §8.9.
     #[test]
     fn oracle_rates_of_loads() {
         let ten = [10_000; 3];

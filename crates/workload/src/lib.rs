@@ -1,9 +1,10 @@
 //! Workloads of a fabric: starts, sizes and endpoints of flows, generated from a seed or read from files.
 //!
-//! A [`Workload`] consists of three independent choices, each drawn from its own random stream: when flows start
-//! ([`Arrivals`]), their sizes ([`Sizes`]) and their endpoints ([`Pairs`]). Changing one choice does not change the
-//! draws of the other choices. All schemes run with the same seed get the same flows. Logarithms and powers come from
-//! `libm`, so a seed gives the same flows on every machine.
+//! A [`Workload`] has three independent choices, each drawn from its own random stream: when flows
+//! start ([`Arrivals`]), their sizes ([`Sizes`]) and their endpoints ([`Pairs`]). Changing one
+//! choice does not shift the random numbers of the other choices. All schemes run with the same
+//! seed get the same flows. Logarithms and powers come from `libm`, so a seed gives the same flows
+//! on every machine.
 //!
 //! ```
 //! # use raddle_workload::{Arrivals, Pairs, Sizes, Workload};

@@ -71,8 +71,8 @@ fn reports_are_in_captures() {
     let captured = captured.map(|entry| entry.expect("a file").path());
     let captured = captured.filter(|path| path.extension().is_some_and(|end| end == "pcapng"));
     let bytes: Vec<u8> = captured.flat_map(|path| fs::read(path).expect("a capture")).collect();
-    // The EtherType for local experiments (88-B6), then the type of extension headers (95), then the number of the
-    // report's header (2C-01).
+    // An EtherType for local experiments (88-B6), then the type of extension headers (95), then the number
+    // of the report's header (2C-01).
     let report = [0x88, 0xB6, 0x95, 0x2C, 0x01];
     assert!(bytes.windows(report.len()).any(|bytes| bytes == report));
 }

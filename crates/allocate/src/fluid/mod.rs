@@ -59,17 +59,17 @@ impl Changes {
 
 /// A policy that assigns rates to flows, which arrive, shrink as they send, and leave.
 ///
-/// The times given to a policy never decrease. After flows arrive or leave, a settle follows at the same time. Equal
-/// histories give bit-identical rates.
+/// The times given to a policy never decrease. Changes of flows and capacities affect the rates from the next
+/// [`settle`](Self::settle) on. Equal histories give bit-identical rates.
 pub trait Fluid {
     /// Adds a flow and returns its slot. The slot belongs to the flow until the flow is removed or gives up.
     /// The rate is 0 until the next [`settle`](Self::settle), which reports the rate if it is not 0.
     fn insert(&mut self, now: Time, flow: FluidFlow<'_>) -> usize;
 
-    /// Removes the flow in a slot because it is complete.
+    /// Removes the flow in a slot because it is complete. The slot must contain a flow.
     ///
     /// # Panics
-    /// If there is no flow in the slot.
+    /// May panic if there is no flow in the slot.
     fn remove(&mut self, now: Time, slot: usize);
 
     /// Sets a link's capacity, in bit/s. The capacity may not exceed the largest capacity of any link at the start.

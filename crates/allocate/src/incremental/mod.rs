@@ -7,9 +7,9 @@
 //!
 //! *Sums do not depend on order.* Capacities and levels are integers. Their unit is about 2^-52 of the largest
 //! capacity. A flow's weight times its traversals of a link is an integer too, in units of 2^-40. The capacity that a
-//! frozen flow uses on the link is exactly this product times the level at which the flow froze. Only the levels at
-//! which links fill up and demands are met are rounded, and always down. Comparisons of levels therefore need no
-//! tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
+//! frozen flow uses on the link is exactly this product times the level at which the flow froze. After the inputs are
+//! converted to integers, only the levels at which links fill up and demands are met are rounded, and always down.
+//! Comparisons of levels therefore need no tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
 //!
 //! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links to fill
 //! up, or its demand. Some flows of a link stop earlier, at other links or at their demands. The other flows rise until
@@ -18,16 +18,17 @@
 //! each flow stops at the first of its links to fill up, or at its demand. Every method of water-filling therefore
 //! finds the same stops.
 //!
-//! After a change, a repair finds these stops. It corrects links whose level differs from the stops of their
-//! flows, the lowest level first. A correction at one level changes only higher levels, so the repair ends.
+//! After a change, a repair finds these stops. At each link whose level differs from the stops of its flows,
+//! the repair corrects these stops, the lowest level first. A correction at one level changes only higher
+//! levels, so the repair ends.
 //!
 //! A repair may examine the same links repeatedly. When a repair takes too long ([`LONG`]), a
 //! [refill](Incremental::refill) computes the remaining stops from scratch. A refill examines each link only
 //! a few times. Since stops are unique, neither the refill nor the stop at which it starts affects the rates.
 //!
-//! Cost: a flow that arrives, rises or falls takes O(1) time for each of its links that has room. For a flow that
-//! leaves, the list of flows of each of its links is also searched. A link without room is examined, which takes time
-//! proportional to the number of its flows or longer.
+//! Cost: if all flows have one class, a flow that arrives, rises or falls takes O(1) time for each of its links that
+//! has room. For a flow that leaves, the list of flows of each of its links is also searched. A link without room is
+//! examined, which takes time proportional to the number of its flows or longer.
 
 #![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
@@ -58,7 +59,7 @@ const NOTHING_BITS: u32 = 30;
 /// was found by trial; 2 and 8 are nearly as good.
 const LONG: usize = 4;
 
-/// Number of uses for which a link's list has memory from the start.
+/// Number of flows for which each link's list of flows has memory from the start.
 const FEW_USES: usize = 4;
 
 /// Flows that arrive and leave, and their weighted max-min rates.
@@ -68,7 +69,8 @@ pub struct Incremental {
     unit_bps: f64,
     /// Indexed by link slot.
     links: Vec<Link>,
-    /// Indexed by flow slot: the stop of the flow. While a repair runs, it may still be wrong.
+    /// Indexed by flow slot: the stop of the flow. After a change, a stop may be wrong until the next
+    /// [`settle`](Self::settle).
     stops: Vec<Stop>,
     /// Indexed by flow slot.
     flows: Vec<Member>,
@@ -499,7 +501,7 @@ impl Incremental {
         Stop::demand(class, if level.is_finite() { level as u64 } else { u64::MAX })
     }
 
-    /// Updates the links' counts when a flow's stop changes from `old` to `new`.
+    /// Updates `stopping` and `full` of the links when a flow's stop changes from `old` to `new`.
     fn count(&mut self, old: Stop, new: Stop) {
         if let Some(link) = old.at() {
             self.links[link as usize].stopping -= 1;

@@ -26,7 +26,7 @@ impl Stop {
         Self::link(class, level, DEMAND)
     }
 
-    /// Returns a value that is ordered after all stops of a class.
+    /// Returns the last stop of a class, which stands for a demand that is never met.
     pub(super) fn never(class: u8) -> Self {
         Self::demand(class, u64::MAX)
     }

@@ -165,7 +165,7 @@ struct Fill<'a> {
     rises: Vec<bool>,
     /// For each link, the capacity that is left after the flows that already have a rate, in bit/s.
     left: Vec<f64>,
-    /// For each link, the total weight of the flows of the class that still rise.
+    /// For each link, the sum of weight times traversals over the flows of the class that still rise.
     rising: Vec<f64>,
     /// The part of `rising` that comes from dense rows.
     dense: Vec<f64>,

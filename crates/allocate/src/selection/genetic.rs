@@ -1,4 +1,5 @@
-//! The paper's search: a genetic algorithm whose individuals are assignments, with a gene of a few bits for each flow.
+//! The search of Costa et al. (SIGCOMM 2015, §3.4): a genetic algorithm whose individuals are assignments, with a gene
+//! of a few bits for each flow.
 
 use super::{Assignment, Found, Objective, Search, another};
 use raddle_core::Stream;
@@ -103,8 +104,8 @@ impl Search for Genetic {
 
 impl Genetic {
     /// Creates the first generation: the present assignment, the uniform assignments, and random
-    /// assignments. Each random assignment first draws a probability, and then sets each bit of its genes to 1
-    /// with this probability.
+    /// assignments. For each random assignment, a probability is drawn, and each bit of its genes is 1 with
+    /// this probability.
     #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn first_generation(
         &self,

@@ -1,6 +1,6 @@
 //! Log-linear learning (Blume 1993): in each step, one random flow chooses its protocol again. A protocol
-//! with a higher utility is more likely to be chosen. The paper found this search too sensitive to its
-//! temperature.
+//! with a higher utility is more likely to be chosen. Costa et al. (SIGCOMM 2015, §3.4) found this search
+//! too sensitive to its temperature.
 
 use super::{Best, Found, Objective, Search};
 use raddle_core::Stream;
@@ -16,8 +16,8 @@ pub struct LogLinear {
 }
 
 impl Default for LogLinear {
-    /// With these values, small improvements matter. With two protocols and without a limit, the search makes 10,001
-    /// evaluations. [`Genetic`](super::Genetic) makes 1,900 to 18,100 if there are at least 100 possible assignments.
+    /// With two protocols and without a limit, the search makes 10,001 evaluations. [`Genetic`](super::Genetic) makes
+    /// 1,900 to 18,100 evaluations if there are at least 100 possible assignments.
     fn default() -> Self {
         Self { temperature: 3e-4, steps: 10_000 }
     }

@@ -9,7 +9,7 @@
 //! Searches do not use a clock. Their limit is a number of evaluations, so equal seeds find equal assignments.
 //!
 //! # Differs from the paper
-//! - Time limits are limits on evaluations.
+//! - The paper limits the time of a search. Here, the limit is a number of evaluations.
 //! - Elite, selection of parents, crossover, and the drawing of random individuals are reconstructions: the paper does
 //!   not specify them. Every uniform assignment is in the first generation, so no uniform assignment is better than the
 //!   result.

@@ -218,7 +218,7 @@ fn oracle_o13_the_genetic_search_equals_the_exhaustive_one() {
         let uniform = [0, 1].map(|protocol| objective.utility(&problem.uniform(protocol)));
         better_than_uniform += u32::from(uniform.iter().all(|&uniform| found.utility > uniform * 1.01));
     }
-    assert!(better_than_uniform > 0, "some instance has something to find");
+    assert!(better_than_uniform > 0, "in some instance, the search must beat uniform assignments by 1 %");
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn oracle_o13_hill_climbing_gets_stuck() {
         let found = Genetic::default().search(&mut objective, &start, &mut stream);
         stuck += u32::from(climbed.utility < found.utility * 0.99);
     }
-    assert!(stuck > 0, "no local maximum met");
+    assert!(stuck > 0, "in some instance, hill climbing must end at a local maximum");
 }
 
 #[test]

@@ -153,8 +153,7 @@ impl Output {
         }
     }
 
-    /// Calls `show`, which prints a note on stderr, if the output format is text. In JSON format nothing is printed,
-    /// because the JSON document contains the same information.
+    /// Calls `show`, which prints a note on stderr, if the output format is text.
     fn note(self, show: impl FnOnce()) {
         if self.format == Format::Text {
             show();

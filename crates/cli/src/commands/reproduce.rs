@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 impl Session<'_> {
-    /// Reproduces figures. If `check` is set, compares their results with Raddle's ledger. `record` is the path of a
-    /// ledger file in which the results are recorded. `cluster` is the address of a Ray cluster that does the runs.
+    /// Reproduces figures. If `options.check` is set, compares their results with Raddle's ledger. `record` is the path
+    /// of a ledger file in which the results are recorded. `cluster` is the address of a Ray cluster that does the
+    /// runs.
     pub(super) fn reproduce(
         self,
         options: &figure::Options,
@@ -46,7 +47,7 @@ impl Session<'_> {
     }
 }
 
-/// Shows and records the figures of a reproduction.
+/// Shows the progress of a reproduction, and records its figures.
 struct FigureBars {
     /// The progress bars of the experiments that run now.
     bars: Mutex<Option<Bars>>,
@@ -109,6 +110,6 @@ impl figure::Watch for FigureBars {
     }
 
     fn warned(&self, _: &str, warnings: &[Warning]) {
-        self.warned.hear(warnings).expect("figures do not deny warnings");
+        self.warned.hear(warnings).expect("warnings of figures must not be denied");
     }
 }

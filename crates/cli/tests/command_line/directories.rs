@@ -68,7 +68,7 @@ fn refused(folder: &Path, arguments: &str) -> String {
     told(&output)
 }
 
-/// The text on stderr, on one line.
+/// The text on stderr, on one line and without the frames of error messages.
 pub(crate) fn told(output: &Output) -> String {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     words.split_whitespace().filter(|word| !matches!(*word, "│" | "×")).collect::<Vec<_>>().join(" ")

@@ -4,8 +4,8 @@
 //!
 //! `RADDLE_KILLS=1000` sets the number of kills and `RADDLE_KILL_SEED` their seed.
 //!
-//! The kills need `strace` (`make setup`), and small disks need user namespaces. Without one of them the tests fail and
-//! say so. If `RADDLE_NO_STRACE` or `RADDLE_NO_NAMESPACES` is set, the tests do nothing and say so.
+//! The kills need `strace` (`make setup`), and small disks need user namespaces. Without one of them, the tests that
+//! need it fail and say so. If `RADDLE_NO_STRACE` or `RADDLE_NO_NAMESPACES` is set, these tests do nothing and say so.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
@@ -41,8 +41,8 @@ fn folder_of_a_user() -> tempfile::TempDir {
 
 const USERS: [&str; 3] = ["notes.txt", "out/notes.txt", "out/own/notes.txt"];
 
-/// The directories under `folder` that have a manifest. Directories whose names begin with a dot are incomplete and not
-/// listed.
+/// The directories that have a manifest, among `folder` and the directories under it. Directories whose names begin
+/// with a dot are incomplete and not listed.
 fn results(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     if folder.join("manifest.json").exists() {
@@ -130,7 +130,7 @@ fn variable(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap())
 }
 
-/// Kills each command repeatedly at a random system call, most often at a call that changes files.
+/// Kills each command repeatedly at a random system call, most often at a call that concerns files.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_kill_at_a_system_call_loses_or_spoils_anything() {
@@ -150,7 +150,8 @@ fn no_kill_at_a_system_call_loses_or_spoils_anything() {
     for kill in 0..kills {
         let (command, _) = COMMANDS[kill as usize % COMMANDS.len()];
         let begun = kill / COMMANDS.len() as u64;
-        // In every second round of the commands, results already exist, and the command replaces them.
+        // Every command runs several times. Every second time, the results in `out` stay, and the command replaces
+        // them.
         if begun.is_multiple_of(2) {
             fs::remove_dir_all(folder.join("out")).unwrap();
             fs::create_dir_all(folder.join("out/own")).unwrap();
@@ -343,7 +344,7 @@ fn clocks_that_jump_change_no_result() {
     let (source, clocks) = (library.path().join("clocks.c"), library.path().join("clocks.so"));
     fs::write(&source, JUMPING_CLOCKS).unwrap();
     let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&clocks, &source]).status();
-    assert!(compiled.unwrap().success(), "cc compiles clocks (`make setup` installs it)");
+    assert!(compiled.unwrap().success(), "`cc` must compile the clocks (`make setup` installs `cc`)");
     let run = |threads: &str, preload: Option<&Path>| {
         let folder = folder_of_a_user();
         for (command, _) in COMMANDS {

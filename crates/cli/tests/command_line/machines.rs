@@ -100,8 +100,8 @@ mod with_libfabric {
         assert!(host.wait_with_output().unwrap().status.success());
     }
 
-    /// Within seconds, the other machines report which nodes they have lost. The next process that starts removes the
-    /// shared memory of the killed process.
+    /// Within seconds, the other machines report which nodes they have lost. The next process that opens an endpoint
+    /// removes the shared memory of the killed process.
     #[test]
     fn a_machine_that_is_killed_ends_the_run_of_the_others() {
         for provider in ["tcp", "shm"] {
@@ -124,13 +124,13 @@ mod with_libfabric {
                 }
             });
             for _ in 0..2 {
-                let output = waits.recv_timeout(Duration::from_secs(8)).expect("they end within seconds");
+                let output = waits.recv_timeout(Duration::from_secs(8)).expect("the others must end in 8 s");
                 assert_eq!(output.status.code(), Some(3), "{}", said(&output));
                 assert!(said(&output).contains("lost the process of nodes 8-15"), "{}", said(&output));
             }
             waiting.join().unwrap();
             assert_eq!(names(folder.path()), ["rack.toml", "secret"]);
-            // The next process that opens an endpoint removes the segments.
+            // `raddle doctor` opens an endpoint.
             let doctor =
                 std::process::Command::new(env!("CARGO_BIN_EXE_raddle")).arg("doctor").output().unwrap();
             assert!(doctor.status.success());

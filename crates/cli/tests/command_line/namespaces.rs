@@ -244,7 +244,7 @@ fn links_fail_and_work_again_by_command() {
     assert!(pings());
     let down = order("link down 4 7");
     assert!(down.status.success() && said(&down).contains("link 4-7 down"), "{}", said(&down));
-    assert!(pings(), "by the other spine");
+    assert!(pings(), "packets must cross the other spine");
     assert!(order("link down 4 6").status.success());
     assert!(!pings(), "the leaf has no way out");
     assert!(order("link up 7 4").status.success());
@@ -270,7 +270,7 @@ fn a_run_that_was_killed_leaves_nothing_to_the_next() {
     let killed = Run::start("");
     let names = killed.names();
     drop(killed);
-    assert!(names.iter().all(|name| name.exists()), "nobody could take them away");
+    assert!(names.iter().all(|name| name.exists()), "a killed run cannot remove its namespaces");
     let next =
         Run::start("--set engine.hosts={kind=\"namespaces\",congestion_control=\"reno\",rto_min=\"2s\"}");
     assert!(!names.iter().any(|name| name.exists()));
@@ -284,7 +284,7 @@ fn a_run_that_was_killed_leaves_nothing_to_the_next() {
                 print('rto', int.from_bytes(info[8:12], 'little'))";
     let said = next.output(0, "python3", &["-c", asks]);
     assert!(said.contains("b'reno"), "{said}");
-    // The RTO in microseconds (`tcpi_rto`, tcp(7)). It is the smallest timeout plus the round-trip time.
+    // The RTO in microseconds (`tcpi_rto`, tcp(7)) is the smallest timeout plus the round-trip time.
     let rto = said.split("rto ").nth(1).and_then(|rto| rto.trim().parse::<u64>().ok());
     assert!(rto.is_some_and(|rto| (2_000_000..2_500_000).contains(&rto)), "{said}");
     next.end();
@@ -409,7 +409,8 @@ fn no_flow_is_stuck_while_links_fail_at_random() {
     assert!(drops["link_down"].as_u64() > Some(0), "links have failed under packets: {summary}");
 }
 
-/// Returns these fields as tshark prints them with our dissector, one line per frame. tshark verifies checksums.
+/// Returns these fields of the frames that pass `filter`, as tshark prints them with Raddle's dissector, one line per
+/// frame. tshark verifies checksums.
 fn tshark(path: &Path, filter: &str, fields: &[&str]) -> Vec<String> {
     let script = concat!("lua_script:", env!("CARGO_MANIFEST_DIR"), "/../../docs/wireshark/raddle.lua");
     let mut command = Command::new("tshark");

@@ -70,7 +70,7 @@ fn a_process_that_is_killed_ends_the_run_of_the_others() {
     let mut guest = start(folder.path(), &format!("{slow} --nodes 8-15 --join socket"));
     let other = start(folder.path(), &format!("{slow} --nodes 4-7 --join socket"));
     let host = start(folder.path(), &format!("{slow} --nodes 0-3 --listen socket --out none"));
-    // The kill may come before or during the run. The process that listens ends in both cases.
+    // The kill may come before or during the run. The other processes end in both cases.
     std::thread::park_timeout(std::time::Duration::from_millis(1_500));
     guest.kill().unwrap();
     guest.wait().unwrap();

@@ -35,7 +35,7 @@ pub enum Request {
 /// The [node](crate::Node) drives it. The node polls the program each time before it polls the host, and passes each of
 /// the host's reports to the program.
 pub trait Application: Send {
-    /// Time at which the node first polls the program.
+    /// Time at which the node first polls the program, unless it polls the host earlier.
     fn begins(&self) -> Time {
         Time::ZERO
     }

@@ -59,9 +59,9 @@ pub trait Forwarder: Send {
     }
 
     /// Time of the next call of [`tick`](Self::tick); [`Time::NEVER`] if no call is needed. The node queries this time
-    /// at the start, after each tick, after it has asked the forwarder for its own packets and, while no tick is
-    /// scheduled, after credits. A forwarder with no work left must return [`Time::NEVER`]: a fabric with scheduled
-    /// ticks never comes to rest.
+    /// at the start, after each tick, and after it has asked the forwarder for its own packets. While no tick is
+    /// scheduled, the node also queries this time after credits and departures. A forwarder with no work left must
+    /// return [`Time::NEVER`]: a fabric with scheduled ticks never comes to rest.
     fn next_tick(&self) -> Time {
         Time::NEVER
     }

@@ -26,7 +26,8 @@ pub trait Queue: Send {
     /// Takes or refuses a packet, or makes room for it.
     fn push(&mut self, now: Time, slot: u32, packet: &Packet) -> Admit;
 
-    /// Removes and returns the next packet to serve, among the packets whose class is not paused.
+    /// Removes the next packet to serve, and returns its slot. A packet of a paused class is not served. Returns `None`
+    /// if no packet can be served.
     fn pop(&mut self, now: Time, paused: Paused) -> Option<u32>;
 
     /// Bytes of the packets that wait.

@@ -22,7 +22,7 @@ pub(super) enum Age {
 #[derive(Debug)]
 pub(super) struct Database {
     cables: Cables,
-    /// The links that have ever changed their state, in order of link id. All other links are up.
+    /// The states of the links that have ever changed, in order of link id. All other links are up.
     states: Vec<LinkState>,
     digest: u64,
 }
@@ -99,7 +99,7 @@ mod tests {
         LinkState { link, sequence }
     }
 
-    /// Links 0 and 1 are the two directions of a cable; port 2 has no link.
+    /// Links 0 and 1 are the two directions of a cable, and there is no link 2.
     fn database() -> Database {
         Database::new(Cables::new([Some(LinkId(1)), Some(LinkId(0)), None]))
     }

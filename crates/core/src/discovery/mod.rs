@@ -36,7 +36,7 @@ use raddle_wire::{Header, HeaderInfo};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// For each directed link of a fabric, its reverse direction. Shared by all nodes.
+/// The reverse direction of each directed link of a fabric. All nodes share this table.
 #[derive(Debug, Clone)]
 pub struct Cables(Arc<[Option<LinkId>]>);
 
@@ -121,10 +121,10 @@ impl Discovery {
     pub const PERIOD: Duration = Duration::from_ms(1);
     /// Number of whole periods without any packet after which a link is down (specifications/live.md §4).
     pub const MISSES: u8 = 3;
-    /// Number of periods without a change or a loss after which all nodes of a component agree. The sum of:
-    /// three missed periods, up to two periods until both ends have ticked, two periods of hellos until both
-    /// ends know that they hear each other, and one period to catch up. The other two periods cover the
-    /// delays of packets.
+    /// Number of periods without a change or a loss after which all nodes of a component agree. This number is
+    /// the sum of three missed periods, up to two periods until both ends of a link have ticked, two periods
+    /// of hellos until both ends know that they hear each other, and one period to catch up. The remaining two
+    /// periods cover the delays of packets.
     pub const SETTLES: u64 = 10;
 
     /// Creates the part of a node with `ports` ports. Port `i` has the link `first_link` + `i`.

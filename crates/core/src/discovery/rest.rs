@@ -18,7 +18,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// A fabric at the start of a run; its nodes send a hello every `period`.
+    /// Creates the detector for a run that starts now and whose nodes send a hello every `period`.
     #[must_use]
     pub fn new(period: Duration) -> Self {
         Self { period, next_look: Time::ZERO + period, still: 0 }

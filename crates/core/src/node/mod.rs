@@ -34,9 +34,9 @@ pub struct Node<R: Runtime> {
     program: Option<Box<Program>>,
     discovery: Option<Box<Discovery>>,
     place: R::Place,
-    /// The requested wake-up time; a wake-up at another time is outdated.
+    /// The requested wake-up time; a wake-up before this time is outdated.
     wake: Time,
-    /// The requested time of the next tick of the forwarder or of topology discovery; a tick at another time
+    /// The requested time of the next tick of the forwarder or of topology discovery; a tick before this time
     /// is outdated.
     tick: Time,
     /// Packets that the forwarder holds, in order of arrival.
@@ -117,7 +117,8 @@ impl<R: Runtime> Node<R> {
         self.discovery.as_deref()
     }
 
-    /// True if the node does nothing but send hellos until a packet arrives, a flow starts, or a link changes.
+    /// True if the node does nothing but send hellos until a packet or a credit arrives, a flow starts, or a link
+    /// changes.
     pub fn is_at_rest(&self) -> bool {
         let ticks = self.forwarder.as_ref().is_some_and(|part| part.next_tick() < Time::NEVER);
         self.wake == Time::NEVER && !ticks

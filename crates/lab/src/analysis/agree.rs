@@ -62,7 +62,7 @@ struct Distance {
 }
 
 impl Distance {
-    /// True if the value is within its limit. A missing value fails if there is a limit.
+    /// True if the absolute value is at most the limit. A missing value fails if there is a limit.
     fn holds(&self) -> bool {
         self.most.is_none_or(|most| self.value.is_some_and(|value| value.abs() <= most))
     }
@@ -193,7 +193,8 @@ impl Agreement {
         }
     }
 
-    /// True if every difference is within its limit in the file. A difference without a limit always passes.
+    /// True if the absolute value of each difference is at most its limit in the file. A difference without a limit
+    /// always passes.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.distances.iter().all(Distance::holds)

@@ -93,7 +93,7 @@ impl Comparison {
     /// Reads run directories. Every other run is compared with the first run.
     ///
     /// # Errors
-    /// If one of the directories is not a run directory.
+    /// If one of the directories is not a run directory, or if its files cannot be read.
     pub fn read(directories: &[&Path]) -> Result<Self, Error> {
         let summaries =
             directories.iter().map(|path| kept_summary::read(path)).collect::<Result<Vec<_>, _>>()?;
@@ -148,7 +148,6 @@ impl Comparison {
             let values = self.summaries.iter().map(|summary| imbalance(summary, tier)).collect();
             Line { class: None, name, kind: Kind::Measured, values }
         }));
-        // Omit a row if no run recorded its value.
         lines.retain(|line| line.values.iter().any(|value| !value.is_null()));
         lines
     }
@@ -171,7 +170,7 @@ impl Comparison {
     }
 
     /// Plots p50 and p99 of slowdown against flow size, and the distribution of FCTs in the classes of the smallest and
-    /// the largest flows. Each run has one curve. `look` sets the style of the charts.
+    /// the largest flows. In each chart, each run has one curve. `look` sets the style of the charts.
     ///
     /// # Errors
     /// If a run's records cannot be read, if the file's name does not end in `.svg`, `.png` or `.pdf`, or if the file

@@ -40,7 +40,7 @@ pub(crate) type Selections = BTreeMap<FiveTuple, Selection>;
 /// The forwarder of an edge switch, and the selections that all observed edge switches have begun.
 struct Watched {
     forwarder: Box<dyn Forwarder>,
-    /// Number of ports that lead to hosts. They are the first ports of the switch.
+    /// Number of ports that lead to hosts. These ports are the first ports of the switch.
     host_ports: u16,
     selections: Arc<Mutex<Selections>>,
 }

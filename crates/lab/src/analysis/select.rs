@@ -36,8 +36,8 @@ const SEARCHES: [(&str, NewSearch); 6] = [
 /// Utilities by name, with their units.
 const UTILITIES: [(&str, Utility, &str); 3] = [
     ("aggregate", Utility::Aggregate, "sum of rates, Gbps"),
-    ("minimum", Utility::Minimum, "least rate by weight, Gbps"),
-    ("tenant", Utility::PerTenant, "sum over sources of the root of their Gbps"),
+    ("minimum", Utility::Minimum, "lowest rate relative to weight, Gbps"),
+    ("tenant", Utility::PerTenant, "sum over sources of the square root of their Gbps"),
 ];
 
 /// Largest memory of a protocol's link weights (one for each flow and link), in bytes. All flows of the experiment

@@ -24,7 +24,7 @@ pub(crate) struct Note {
     pub(crate) meant: String,
 }
 
-/// Replaces the aliases in an experiment's text. Returns the replacements.
+/// Replaces the aliases in an experiment. Returns the replacements.
 pub(crate) fn replace(root: &mut Table, registry: &Registry) -> Vec<Note> {
     let mut aliases = Aliases { registry, notes: Vec::new() };
     aliases.table(root, &ROOT, "");

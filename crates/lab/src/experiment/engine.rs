@@ -42,12 +42,12 @@ pub struct Engine {
     pub kind: EngineKind,
     /// The seed from which all random streams derive.
     pub seed: u64,
-    /// True if nodes use cut-through forwarding: a node forwards a packet before its last bit has arrived.
+    /// True if nodes use cut-through forwarding: a node forwards a packet before the packet's last bit has arrived.
     pub cut_through: bool,
     /// Number of bytes of a packet that must have arrived before a node forwards the packet; `None` for the length of
     /// the transport's headers, or for 64 B if headers are part of the payload.
     pub header: Option<Bytes>,
-    /// Simulated time at which the run stops even if flows are unfinished.
+    /// Simulated time at which the run stops even if flows are unfinished; `None` if the run ends with its last flow.
     pub time_limit: Option<Time>,
     /// The flow engine computes rates only at multiples of this time; `None` to compute them at every event.
     pub grid: Option<Duration>,
@@ -204,10 +204,11 @@ pub struct Record {
     pub links: bool,
     /// True to keep a histogram of the queue length at each port (packet engine).
     pub queues: bool,
-    /// Length of the intervals in which the bytes on uplinks are counted. The imbalance of switches is computed from
-    /// these counts.
+    /// Length of the intervals in which the bytes on uplinks are counted; `None` to count nothing. The imbalance of
+    /// switches is computed from these counts.
     pub imbalance: Option<Duration>,
-    /// Length of the intervals in which the bytes that hosts receive are counted, for each flow.
+    /// Length of the intervals in which the bytes that hosts receive are counted, for each flow; `None` to count
+    /// nothing.
     pub throughput: Option<Duration>,
     /// Samples of queue lengths (packet engine).
     pub queue_lengths: Option<QueueLengths>,

@@ -21,9 +21,9 @@ pub enum Broken {
 /// The tier of a link in a Clos network: the levels of switches that it connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// Between edge and aggregation switches, or between leaves and spines.
+    /// Links between edge and aggregation switches, or between leaves and spines.
     Uplink,
-    /// Between aggregation switches and cores.
+    /// Links between aggregation switches and cores.
     Core,
 }
 
@@ -124,7 +124,7 @@ pub struct Failure {
     pub repair: Option<Time>,
     /// Time that topology discovery takes to inform every node of a failure or a repair.
     pub discovery: Duration,
-    /// The position in the experiment's text at which the failed links are named.
+    /// The position of the value of `link`, `node` or `random` in the experiment's text.
     pub place: At,
 }
 

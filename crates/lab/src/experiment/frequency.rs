@@ -57,7 +57,7 @@ impl Frequency {
     /// Reads a number and a unit of time, with a slash between them.
     ///
     /// # Errors
-    /// If the number or the unit is missing, the number is negative or infinite, or the unit is unknown.
+    /// If the number or the unit is missing, the number is negative or not finite, or the unit is unknown.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let owned = || text.trim().to_owned();
         let units = || UNITS.iter().map(|&(name, _)| name).collect::<Vec<_>>();

@@ -90,7 +90,7 @@ const MEANINGS: &[(&[&str], &[&str])] = &[
     (&["emulation", "real", "testbed", "kernel"], &["live"]),
 ];
 
-/// The words in `known` that have the same or the closest meaning as `word`.
+/// The words in `known` whose meaning is the same as, or closest to, the meaning of `word`.
 pub(super) fn of<'a>(word: &str, known: &'a [String]) -> Vec<&'a str> {
     let word = word.to_lowercase().replace('-', "_");
     let targets =
@@ -98,7 +98,8 @@ pub(super) fn of<'a>(word: &str, known: &'a [String]) -> Vec<&'a str> {
     targets.filter_map(|target| known.iter().find(|known| known == target)).map(String::as_str).collect()
 }
 
-/// The tables, other than `section`, that have a key named `key`.
+/// The tables, other than `section`, that have a key named `key`, each in brackets. Only tables that describe a run are
+/// searched.
 pub(super) fn elsewhere(key: &str, section: &str) -> Vec<String> {
     const TABLES: [&str; 8] =
         ["topology", "workload", "scheme", "engine", "record", "failure", "faults", "errors"];

@@ -103,7 +103,7 @@ pub struct Document {
     pub root: Table,
     /// The folder to which paths in the text are relative.
     pub folder: PathBuf,
-    /// The largest memory that a run may need; `None` for the memory that the system has.
+    /// The largest memory that a run may need; `None` for the limit of the system.
     pub memory: Option<Bytes>,
 }
 
@@ -135,7 +135,7 @@ impl Document {
     }
 
     /// The same document with a memory limit. A run that is expected to need more than `memory` is refused. `None`
-    /// stands for the memory that the system has.
+    /// stands for the limit of the system.
     #[must_use]
     pub fn with_memory(self, memory: Option<Bytes>) -> Self {
         Self { memory, ..self }
@@ -144,7 +144,7 @@ impl Document {
     /// Applies overrides of the form `key=value`, in order.
     ///
     /// # Errors
-    /// If an override is malformed.
+    /// If an override is malformed, or its key cannot be set.
     pub fn with_overrides<'a>(
         mut self,
         overrides: impl IntoIterator<Item = &'a str>,
@@ -264,8 +264,8 @@ impl Experiment {
     }
 }
 
-/// The position of a dotted key in the text. If the key does not exist, the position of the innermost existing table on
-/// its path.
+/// The position of the value of a dotted key in the text. If the key does not exist, the position of the innermost
+/// value that exists on the key's path.
 pub(crate) fn place(root: &Table, key: &str) -> At {
     let (mut table, mut at) = (root, &root.at);
     for part in key.split('.') {
@@ -279,7 +279,7 @@ pub(crate) fn place(root: &Table, key: &str) -> At {
     at.clone()
 }
 
-/// The table at a path of table names.
+/// The table at a path of table names; `None` if there is no such table.
 pub(crate) fn table_in<'a>(root: &'a Table, path: &[&str]) -> Option<&'a Table> {
     path.iter().try_fold(root, |table, name| match &table.get(name)?.value {
         Value::Table(table) => Some(table),
@@ -294,7 +294,7 @@ fn read_engine(root: &mut Section<'_>) -> Result<(Engine, toml::Table), Problem>
     Engine::read(section.unwrap_or_else(|| Section::new(&absent, &engine::ENGINE)))
 }
 
-/// The table at `key`, which every experiment must have. `begins` is an example of the table's first lines, for the
+/// The table at `key`, which every experiment must have. `begins` is an example of the table's first line, for the
 /// message that the table is missing.
 fn needed<'a>(
     root: &mut Section<'a>,

@@ -24,7 +24,7 @@ pub enum Cause {
     /// A file cannot be read.
     #[error("cannot read {file}: {why}")]
     Unreadable {
-        /// The path of the file as the experiment gives it.
+        /// The path of the file.
         file: String,
         /// The reason that the system gives.
         why: String,
@@ -52,7 +52,7 @@ pub enum Cause {
         key: String,
         /// The table, as `[path]`, or `the experiment` for the whole file.
         section: String,
-        /// The keys that the table has.
+        /// The keys that the table can have, or only the key that was probably meant.
         known: Vec<String>,
     },
     /// A required key is missing.
@@ -78,7 +78,7 @@ pub enum Cause {
     WrongType {
         /// The expected type, in words.
         expected: &'static str,
-        /// The text of the value if it is a floating-point number, otherwise the type of the value.
+        /// The type of the value, or the text of a floating-point number.
         found: String,
     },
     /// A quantity, such as a rate or a time, that cannot be read.
@@ -99,7 +99,7 @@ pub enum Cause {
     OutOfRange {
         /// The reason why the value is wrong.
         what: String,
-        /// The values that are allowed.
+        /// The advice for the user.
         hint: String,
     },
     /// Two settings that contradict each other.
@@ -123,7 +123,7 @@ pub enum Cause {
     NoSuchHost {
         /// The reason why the node is refused.
         what: String,
-        /// The nodes that are allowed.
+        /// The advice for the user.
         hint: String,
     },
     /// A flow from a node to itself.
@@ -148,7 +148,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// The advice for the user.
+    /// The advice for the user; `None` if there is none.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -223,7 +223,8 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, candidate)| candidate)
 }
 
-/// Edit distance: letters added, dropped, replaced, or swapped with the adjacent letter (Damerau).
+/// Edit distance: the number of letters that are added, dropped or replaced, and of swaps of adjacent letters
+/// (Damerau).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];

@@ -165,7 +165,7 @@ impl QuantityError {
 /// Reads a quantity such as `"2.5 Gbps"`. The space is optional, and `_` may group digits.
 ///
 /// # Errors
-/// If the number or the unit is missing, if the number is negative, if the unit is of another type, or if the value is
+/// If the number or the unit is missing, if the number is negative, if the type has no such unit, or if the value is
 /// not exact.
 pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
     let text = text.trim();

@@ -240,7 +240,7 @@ impl Scheme {
     }
 
     /// Sets each parameter whose default depends on the topology, unless the experiment's text or its profile gives a
-    /// value. `resolved` is the experiment with all defaults.
+    /// value. `resolved` is the experiment with all defaults. It gets the values too.
     pub(crate) fn fit(&mut self, topology: &Topology, root: &Table, resolved: &mut toml::Table) {
         let host_links = topology.hosts().flat_map(|host| topology.links_from(host));
         let rate = host_links.map(|(_, link)| link.line_rate).max().unwrap_or(Rate::ZERO);
@@ -298,7 +298,7 @@ fn read_settings(
     Ok((settings, table.finish()?))
 }
 
-/// The values of `parameters`. A parameter that `table` leaves out has the value of the profile, or else its default.
+/// The values of `parameters`. A parameter that `table` leaves out has the profile's value, or else its own default.
 pub(super) fn read_parameters(
     table: &mut Section<'_>,
     parameters: &'static [Parameter],

@@ -9,7 +9,7 @@ use raddle_core::{Bytes, Duration, Rate};
 
 /// A value that a key can have.
 pub trait Read: Sized {
-    /// An example of a value in TOML, for the message that the key is missing.
+    /// An example of a value, as TOML.
     const EXAMPLE: &'static str;
 
     /// Reads a value of this type from `item`.
@@ -21,13 +21,13 @@ pub trait Read: Sized {
     /// The value as it is written in a resolved experiment.
     fn show(&self) -> toml::Value;
 
-    /// The name of the type, for the reference.
+    /// The name of the type, as `raddle explain` shows it.
     fn what() -> String;
 
     /// The type's JSON Schema.
     fn schema() -> serde_json::Value;
 
-    /// The declared value for which `text` is an alias; `None` if `text` is itself a value, or unknown.
+    /// The value without aliases, such as `10 Gbps` for `10G`; `None` if `text` has no alias.
     #[must_use]
     fn meant(_text: &str) -> Option<String> {
         None
@@ -223,7 +223,7 @@ impl Read for [u8; 8] {
     described!("list of eight numbers", { "type": "array", "items": { "type": "integer" }, "minItems": 8, "maxItems": 8 });
 }
 
-/// The problem that a value is not allowed. `what` is the reason, and `hint` names the values that are allowed.
+/// The problem that a value is not allowed. `what` is the reason, and `hint` is the advice.
 pub(crate) fn out_of_range(at: &At, what: impl Into<String>, hint: impl Into<String>) -> Problem {
     Problem::at(at, Cause::OutOfRange { what: what.into(), hint: hint.into() })
 }
@@ -261,7 +261,7 @@ impl<'a> Section<'a> {
         Self { table, path, keys: None, known: Vec::new(), resolved: toml::Table::new() }
     }
 
-    /// The name of the section in messages: its path in brackets.
+    /// The name of the section in messages: its path in brackets, or `the experiment` if the path is empty.
     fn name(&self) -> String {
         if self.path.is_empty() { "the experiment".to_owned() } else { format!("[{}]", self.path) }
     }
@@ -282,7 +282,8 @@ impl<'a> Section<'a> {
         self.table.get(name).map_or(&self.table.at, |item| &item.at)
     }
 
-    /// The value of `key`, not yet parsed. The caller writes the resolved value by [`resolve`](Self::resolve).
+    /// The value of `key`, not yet parsed; `None` if the key is missing. The caller writes the resolved value by
+    /// [`resolve`](Self::resolve).
     pub fn item(&mut self, key: &dyn Declared) -> Option<&'a Item> {
         debug_assert!(
             self.keys.is_none_or(|keys| keys.find(key.name()).is_some()),
@@ -332,7 +333,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The value of `key`; `default` if the key is missing. This method is for defaults that depend on other keys.
+    /// The value of `key`; `default` if the key is missing. This method is for defaults that `key` does not declare.
     ///
     /// # Errors
     /// If the value has another type, or the key does not allow it.

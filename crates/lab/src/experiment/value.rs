@@ -6,10 +6,10 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A text that contains values: an experiment file, or one override.
+/// A text that contains values, such as an experiment's file or one override.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The name that messages show: the path as the user gave it, or `--set`.
+    /// The name that messages show, such as the path that the user gave, or `--set` for an override.
     pub name: String,
     /// The text.
     pub text: String,
@@ -133,7 +133,7 @@ pub struct Entry {
 pub struct Table {
     /// The entries. No key occurs twice.
     pub entries: Vec<Entry>,
-    /// The position of the table's header or braces.
+    /// The position of the table's header or braces, if the text has them.
     pub at: At,
 }
 
@@ -215,7 +215,8 @@ impl Table {
     /// Applies one override of the form `key=value`. The value is TOML; a value that is not valid TOML is a string.
     ///
     /// # Errors
-    /// If there is no `=`, if the value is a date or a number that is too large, or if [`Self::set`] refuses the key.
+    /// If there is no `=`, if the value is a date, an integer that does not fit 64 bits or a number that is not finite,
+    /// or if [`Self::set`] refuses the key.
     pub fn set_from(&mut self, assignment: &str) -> Result<(), Problem> {
         let source = Arc::new(Source { name: OVERRIDE.to_owned(), text: assignment.to_owned() });
         let whole = At { source, span: 0..assignment.len() };

@@ -15,8 +15,8 @@ pub(super) struct Claim {
     paper: Option<f64>,
     number: Number,
     accept: (f64, f64),
-    /// The claim counts as not measured if the half-width of its 95% confidence interval over seeds is larger than this
-    /// number, or if it has no such interval.
+    /// The largest allowed half-width of the claim's 95% confidence intervals over seeds. The claim counts as not
+    /// measured if an interval is wider or missing.
     widest: Option<f64>,
     why: String,
     deviation: Option<Deviation>,
@@ -158,10 +158,10 @@ pub struct Outcome {
     /// Our number; `None` if there was nothing to measure, or if one of the claim's live runs was not faithful.
     /// Statistics are averaged over seeds before they are compared, so a ratio is a ratio of means.
     pub measured: Option<f64>,
-    /// The spread of the same number computed from each seed alone; `None` if the figure runs one seed, or if one of
-    /// the claim's live runs was not faithful.
+    /// The spread of the same number computed from each seed alone; `None` if the runs have no labels of seeds, or if
+    /// one of the claim's live runs was not faithful.
     pub spread: Option<Spread>,
-    /// The number of flows, ports or instants in the smallest sample of a run; `None` if runs give one number each.
+    /// The size of the smallest sample of a run, such as a number of flows; `None` if runs give one number each.
     pub samples: Option<usize>,
     /// A caution about the number, if any.
     pub remark: Option<String>,
@@ -180,7 +180,7 @@ pub struct Outcome {
     /// The part of the claim that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,
     /// True if the claim holds. `None` if it was not measured: the number is missing and a live run was not faithful,
-    /// or the interval over seeds is too wide or missing.
+    /// or an interval over seeds that the claim limits is too wide or missing.
     pub ok: Option<bool>,
 }
 
@@ -296,8 +296,8 @@ impl Claim {
         }
     }
 
-    /// The reason why the number is too uncertain; `None` if it is certain enough. The number must have a 95% interval
-    /// over seeds, and the interval's half width must be at most `most`.
+    /// The reason why the number is too uncertain; `None` if it is certain enough. At each of its points, the number
+    /// must have a 95% interval over seeds with a half-width of at most `most`.
     fn vague(&self, most: f64, runs: &[Run]) -> Option<String> {
         match self.number.widest_margin(runs) {
             None => Some("the number has no confidence interval, because there is only one seed".to_owned()),

@@ -195,7 +195,7 @@ impl Ledger {
         &self.results
     }
 
-    /// The latest results of a figure at a scale.
+    /// The latest results of a figure at a scale; `None` if there are no results.
     #[must_use]
     pub fn last(&self, figure: &str, scale: &str) -> Option<&Entry> {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)

@@ -281,7 +281,8 @@ impl Number {
         self.measure.remark(runs, &self.points().collect::<Vec<_>>())
     }
 
-    /// The points whose numbers are averaged to give the number at `point`. There is one for each list in `mean_over`.
+    /// The points whose numbers are averaged to give the number at `point`. There is one point for each list in
+    /// `mean_over`.
     fn pooled(&self, point: &Labels) -> impl Iterator<Item = Labels> {
         self.mean_over.iter().map(move |labels| point.iter().chain(labels).cloned().collect())
     }

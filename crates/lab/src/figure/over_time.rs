@@ -88,8 +88,8 @@ impl Window {
         bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
     }
 
-    /// The number and the measured value of each flow. Flows for which the records do not have the quantity are left
-    /// out.
+    /// The number and the measured value of each flow. Flows whose late packets or delays are not recorded have no late
+    /// share or no jitter, and are left out.
     pub(super) fn of_flows<'a>(
         &self,
         received: Received,

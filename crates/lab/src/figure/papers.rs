@@ -56,7 +56,7 @@ pub fn names() -> Vec<String> {
     files().map(|file| file.name()).collect()
 }
 
-/// The embedded figure of that name.
+/// The embedded figure `name`; `None` if there is no such figure.
 pub(super) fn file(name: &str) -> Option<File> {
     files().find(|file| file.name() == name)
 }

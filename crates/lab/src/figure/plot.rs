@@ -38,7 +38,7 @@ enum Kind {
     /// The distribution functions of a measure over flows or samples. The flows or samples of all seeds are in one
     /// sample.
     Cdf,
-    /// The complements of the distribution functions, which show the tails.
+    /// For each value, the share of flows or samples that are at least as large, which shows the tail.
     Ccdf,
     /// A statistic against the size of flows, in bins, with the flows of all seeds together.
     BySize,
@@ -475,7 +475,7 @@ mod tests {
     fn error_bars_are_intervals_unless_the_plot_says_otherwise() {
         assert!(plane("kind = \"along\"").note.is_some_and(|note| note.contains("95% interval of the mean")));
         let of_a = |keys: &str| plane(keys).series[0].points[0].error.expect("two seeds");
-        // Student's t for one degree of freedom is 12.706; the standard error of 2 and 4 is 1.
+        // At 95%, Student's t for one degree of freedom is 12.706. The standard error of the mean of 2 and 4 is 1.
         let (least, most) = of_a("kind = \"bars\"");
         assert!((least + 9.706).abs() < 1e-3 && (most - 15.706).abs() < 1e-3, "{least} to {most}");
         assert_eq!(of_a("kind = \"bars\"\nerrors = \"range\""), (2.0, 4.0));

@@ -21,7 +21,7 @@ pub(crate) struct Run {
 pub(crate) enum Data {
     /// The records of flows and links.
     Records(Records),
-    /// A computed number.
+    /// A number that a computation or a search gave.
     Number(f64),
     /// Measurements that depend on this machine's clock, sorted, such as times or times in percent of an interval. They
     /// differ from run to run.
@@ -61,8 +61,8 @@ impl Run {
     }
 }
 
-/// The replicas at one point of the grid: the point of the first run with these labels. Live runs that were not
-/// faithful are left out.
+/// The replicas (runs that differ only in their seed) at one point of the grid: the point of the first run with these
+/// labels. Live runs that were not faithful are left out.
 pub(super) fn replicas<'a>(runs: &'a [Run], labels: &[(String, String)]) -> impl Iterator<Item = &'a Run> {
     let here = |run: &&Run| run.is_at(labels) && !run.is_unfaithful();
     let first = runs.iter().find(here);
@@ -80,10 +80,10 @@ pub(super) fn labels_of<'a>(runs: impl IntoIterator<Item = &'a Run>, sweep: &str
     labels
 }
 
-/// The replicas from which a number is computed.
+/// The replicas (runs that differ only in their seed) from which a number is computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Seeds<'a> {
-    /// All replicas; the number is their mean.
+    /// All replicas.
     All,
     /// The replica with this seed.
     One(&'a str),

@@ -202,7 +202,7 @@ fn counts<'a>(
     counts
 }
 
-/// Two sentences with the number of statements, and the number with each verdict at full and at quick scale.
+/// Two sentences that count the statements by their verdicts at full and at quick scale.
 ///
 /// # Errors
 /// If an inventory or the ledger is malformed.

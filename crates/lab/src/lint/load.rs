@@ -1,8 +1,9 @@
 //! Warns of a load above 1. Flows then arrive faster than the fabric can carry them, and the backlog of hosts grows
-//! throughout the run. Completion times depend on the length of the run.
+//! throughout the run. Completion times then depend on the length of the run.
 //!
 //! The load is computed from the drawn flows. It differs from the requested load if there are few flows with
-//! heavy-tailed sizes. Flows that are listed, or that start together, are a burst and have no load.
+//! heavy-tailed sizes. There is no check of listed flows, of flows with arrivals of kind `fixed`, or of flows that
+//! start together.
 
 use super::{Finding, Subject};
 use crate::experiment::table_in;
@@ -17,7 +18,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     if !is_random || subject.prepared.flows.len() < LEAST_FLOWS {
         return Vec::new();
     }
-    // If hosts have several links, the bottleneck may be neither the hosts' links nor a level of switches. The load of
+    // If a host has several links, the bottleneck may be neither the hosts' links nor a level of switches. The load of
     // all links is checked instead.
     let topology = &subject.prepared.topology;
     let facts = subject.prepared.facts();

@@ -1,8 +1,8 @@
 //! Warnings about experiments that can run, but whose results are probably not what their authors want. Each lint is a
 //! file with its rule and its reason, and a line in `LINTS`.
 //!
-//! A warning names the key. It usually also states the value of the key, the number with which the value is compared,
-//! and a better value. A warning does not affect the run, unless warnings are denied.
+//! A warning names the key that it is about. It usually also states the value of the key, the number with which the
+//! value is compared, and a better value. A warning does not affect the run, unless warnings are denied.
 
 mod idle;
 mod late_flows;
@@ -172,8 +172,7 @@ impl Subject<'_> {
     /// other ranks, with its two nodes; `None` without flows and ranks. A base round trip is the time in an empty
     /// fabric in which a full packet goes from one node to the other and a packet without payload comes back.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
-        /// Number of flows, and of ranks, to examine. Among this many flows, there is almost always a flow between the
-        /// most distant hosts.
+        /// Maximum number of flows, and of ranks, that are examined.
         const LOOKED_AT: usize = 256;
         let ideals = self.prepared.ideals();
         let of_flows = self.prepared.flows.iter().take(LOOKED_AT).map(|flow| (flow.src, flow.dst));

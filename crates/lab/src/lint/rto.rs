@@ -1,11 +1,11 @@
 //! Warns of RTOs that are shorter than a round trip, so that packets are retransmitted before their acknowledgements
 //! can arrive. Also warns of a data center's minimum RTO on a network with wide-area round trips, for which RFC 6298
-//! requires at least 1 s.
+//! recommends at least 1 s.
 
 use super::{Finding, Subject, duration};
 use raddle_core::Duration;
 
-/// The shortest base round trip that is considered wide-area.
+/// Base round trips longer than this are considered wide-area.
 const WIDE_AREA: Duration = Duration::from_ms(10);
 
 /// The minimum RTO of RFC 6298 §2.4.

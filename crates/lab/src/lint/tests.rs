@@ -1,5 +1,4 @@
-//! Two experiments for each lint: the first causes the warning, and the second is just within the limit and causes
-//! none.
+//! Experiments for each lint: some cause the warning, and others, most of them just within the limit, cause none.
 
 use super::{Warning, denied};
 use crate::experiment::Document;

@@ -27,7 +27,8 @@ const A_CROSSED_LINK: u64 = 45;
 /// Assumed maximum of a flow's bytes in the network at one time.
 const WINDOW: u64 = 1 << 20;
 
-/// Bytes per rank for the state of its program, without operations. Measured with collectives, as [`AN_OPERATION`].
+/// Bytes per rank for the state of its program, without operations. Measured with collective operations, like
+/// [`AN_OPERATION`].
 const A_RANK: u64 = 4 << 10;
 
 /// Bytes per operation that a rank has read ahead: the operation, the operations that wait for it, its place in queues,
@@ -39,7 +40,8 @@ const ANY_RUN: u64 = 1 << 20;
 
 /// Model of the flows that are live at one time. Each host's link serves its flows one after the other. The transfer of
 /// a flow begins when its sender's and its receiver's link are free, and lasts for its size divided by the sender's
-/// rate. A flow with an `app_rate` does not wait, and lasts for its size divided by the lower of the two rates.
+/// rate. A flow with an `app_rate` does not wait, and lasts for its size divided by the lower of `app_rate` and the
+/// sender's rate.
 #[derive(Debug)]
 pub(crate) struct Peak {
     /// Indexed by node: the time at which the node's link will have sent all added flows without an `app_rate`.
@@ -285,7 +287,7 @@ pub(crate) fn fabric<T>(
     Estimate { links, nodes, fabric_bytes, ..Estimate::default() }
 }
 
-/// Number of nodes whose parts are measured, and of flows whose links are counted.
+/// Maximum number of hosts and of switches whose parts are measured, and of flows whose links are counted.
 const SAMPLES: usize = 16;
 
 /// Bytes of the parts of all these nodes, estimated from a sample. If the first node of the sample needs more memory

@@ -119,7 +119,7 @@ impl Family {
 /// The largest fabric of each family whose run takes at most `limit`, under the assumptions in [`ASSUMED`].
 ///
 /// # Errors
-/// If the memory of a small fabric cannot be estimated, such as on a machine without memory for it.
+/// If the memory of a small fabric cannot be estimated, such as on a machine without enough memory.
 pub fn feasible(limit: Bytes) -> Result<Vec<Feasible>, Problem> {
     let largest = FAMILIES.iter().filter_map(|family| family.largest(limit).transpose());
     largest.collect()

@@ -111,8 +111,8 @@ impl Capture {
     }
 
     /// Called when a FIFO accepts a packet, or a port with another queue begins to send it, at `now`. The packet's last
-    /// bit leaves by `link` at `sent`. `bytes` are the packet's bytes, if it carries the payload of another system,
-    /// such as a kernel.
+    /// bit leaves by `link` at `sent`. `bytes` are the packet's bytes, if the packet carries the payload of another
+    /// system, such as a kernel.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -87,8 +87,8 @@ impl Gather<'_> {
         }
     }
 
-    /// Called when a packet is forwarded. `bytes` are the packet's bytes, if it carries the payload of another system,
-    /// such as a kernel.
+    /// Called when a packet is forwarded. `bytes` are the packet's bytes, if the packet carries the payload of another
+    /// system, such as a kernel.
     pub(crate) fn forwarded(
         &mut self,
         now: Time,

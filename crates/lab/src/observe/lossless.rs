@@ -1,4 +1,4 @@
-//! Measures flow control on links, and detects two errors under flow control: a lost packet, and a deadlock (a cycle of
+//! Measures flow control on links, and reports two errors under flow control: a lost packet, and a deadlock (a cycle of
 //! links that wait for each other).
 
 use crate::Error;
@@ -83,7 +83,7 @@ pub(crate) struct Pauses {
     share_mean: f64,
     /// Maximum over links of the share of the run for which a link was paused.
     share_max: f64,
-    /// Largest number of bytes that packets from one link took in the receiving node's memory.
+    /// Largest number of bytes that packets of a single class from one link took in the receiving node's memory.
     peak_memory: u64,
     /// One entry for each level, from hosts up. The level of a node is its distance in links from the nearest host.
     levels: Vec<Level>,

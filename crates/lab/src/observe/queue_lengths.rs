@@ -1,4 +1,4 @@
-//! Samples the backlog at ports in regular intervals.
+//! Samples the backlog at ports at regular intervals.
 
 use crate::Error;
 use raddle_core::{Duration, LinkId, Time};
@@ -8,7 +8,7 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Samples the queues of chosen ports at every multiple of `interval`, from the start of the run and as long as events
+/// Samples the queues of chosen ports at every multiple of `interval` after the start of the run, as long as events
 /// remain. Each sample is passed to `take`.
 pub(crate) struct QueueLengths<'a> {
     interval: Duration,

@@ -9,7 +9,7 @@ use raddle_topology::Topology;
 use raddle_workload::goal::Job;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// For how long, in an interval, a rank computed and had messages under way in each direction.
+/// The times in an interval for which a rank computed, and for which it had messages under way in each direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Busy {
     computing: Duration,
@@ -66,10 +66,11 @@ impl Times {
 pub(crate) struct RankSeries {
     /// Shared with the ranks, which report when they compute.
     times: Arc<Mutex<Times>>,
-    /// Indexed by node: its rank.
+    /// Indexed by node: the node's rank, if it has one.
     ranks: Vec<Option<u32>>,
-    /// Indexed by rank.
+    /// Indexed by rank: the messages under way from the rank.
     sending: Vec<UnderWay>,
+    /// Indexed by rank: the messages under way to the rank.
     receiving: Vec<UnderWay>,
 }
 
@@ -217,7 +218,7 @@ mod tests {
         let compute = |rank, from, to| lock(&series.times).compute(rank, at(from), at(to));
         compute(0, 200, 500);
         compute(0, 2_300, 2_800);
-        // Another stream of the rank computes for longer.
+        // The rank then computes for longer than the run lasts.
         compute(0, 2_800, 1_000_000);
         compute(1, 0, 2_100);
         let rows = series.records(at(2_900));

@@ -131,8 +131,8 @@ impl Series {
         }
     }
 
-    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow. Returns the flow if
-    /// the link leads to the packet's destination.
+    /// Counts a packet whose last bit leaves by `link` at `sent`. `recorder` gives the packet's flow. Returns the flow
+    /// if the packet carries application bytes and the link leads to the packet's destination.
     pub(crate) fn count<'r>(
         &mut self,
         sent: Time,

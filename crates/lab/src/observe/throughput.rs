@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Counts the packets of each flow on the last link of the flow's path, and the bytes that receivers report as
-/// delivered in order. Also counts changes of ports at switches. Stores one entry for each flow and interval in which
-/// any of this happened.
+/// Counts for each flow, in each interval: the packets on the last link of the flow's path, the sum of the changes in
+/// their delay, and changes of ports at switches. Also stores the bytes in order and the late packets that the receiver
+/// reports.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
@@ -28,8 +28,8 @@ struct Live {
     /// For each switch that the flow has crossed: the switch, the largest position in the flow of a packet that has
     /// left the switch, and the link by which this packet left.
     left: Vec<(NodeId, u64, LinkId)>,
-    /// The delay of the latest packet, from its generation to its arrival; `None` before the first arrival, or if
-    /// packets do not carry the time of their generation.
+    /// The delay of the packet that arrived last, from its generation to its arrival; `None` before the first arrival,
+    /// or if packets do not carry the time of their generation.
     delay: Option<Duration>,
 }
 
@@ -90,8 +90,8 @@ impl Throughput {
                 let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
                 let live = self.live.entry(flow).or_default();
                 let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late });
-                // The receiver reports an interval with the first packet of the next interval. So this report describes
-                // the interval that contains the time of the previous report.
+                // The receiver makes a report with the first packet that arrives after an interval. So this report
+                // describes the interval that contains the time of the previous report.
                 let bin = self.bin(told.at, flow);
                 bin.in_order = Some(in_order - told.in_order);
                 bin.late = Some(u64::from(late - told.late));
@@ -139,7 +139,7 @@ fn birth(packet: &Packet) -> Option<Time> {
 }
 
 impl Live {
-    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns whether this port differs from the
+    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns true if this port differs from the
     /// port of the previous packet. Queues differ in length, so packets sent earlier may still leave by the old port
     /// after the switch has changed to a new port. Overtaken packets are therefore ignored.
     fn changes_port(&mut self, switch: NodeId, position: Position, link: LinkId) -> bool {
@@ -171,7 +171,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A flow of three frames from the first host of a fat-tree to the last, counted in bins of 10 us.
+    /// A flow of three frames from the first host of a fat-tree to the last, counted in intervals of 10 us.
     fn counted() -> (Throughput, Recorder, Vec<LinkId>) {
         let rate = ClosRates::all(Rate::from_gbps(10));
         let tree = Arc::new(builders::fat_tree(4, rate, Duration::from_us(1)).expect("a fat-tree"));

@@ -20,7 +20,7 @@ struct Uplink {
 }
 
 /// Counts the bytes sent on each uplink in intervals of equal length from the start. A packet is counted in the
-/// interval in which its last bit leaves. Memory: 8 bytes per uplink for each switch and interval in which the switch
+/// interval in which its last bit leaves. Stores 8 bytes per uplink for each switch and interval in which the switch
 /// sent something upward.
 pub(crate) struct Uplinks {
     interval: Duration,

@@ -1,5 +1,5 @@
-//! The intervals of simulated time in a table. The table has a row for each interval and each recorded object, such as
-//! a port or a rank.
+//! The intervals of simulated time in a table. Each row of the table describes one interval and one recorded object,
+//! such as a link or a rank.
 
 use super::run::short;
 use crate::Error;
@@ -20,7 +20,7 @@ impl Axis {
     /// Reads the columns `from_ps` and `to_ps`. `None` if the table has no rows.
     ///
     /// # Errors
-    /// If an interval ends before it begins, or if there are more intervals than a run records.
+    /// If a column is missing, if an interval ends before it begins, or if there are more intervals than a run records.
     pub(super) fn read(table: &Table) -> Result<Option<Self>, Error> {
         let (froms, tos) = (column(table, "from_ps")?, column(table, "to_ps")?);
         let (Some(&begin), Some(&last)) = (froms.iter().min(), froms.iter().max()) else { return Ok(None) };
@@ -42,7 +42,7 @@ impl Axis {
     }
 
     /// The number of a row's interval, counted from 0.
-    #[allow(clippy::cast_possible_truncation, reason = "the interval is below `count`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number is below `count`")]
     pub(super) fn interval(&self, row: usize) -> usize {
         ((self.froms[row] - self.begin) / self.length) as usize
     }
@@ -57,7 +57,7 @@ impl Axis {
         self.length_ps(row) as f64 / 1e12
     }
 
-    /// Start of the first interval, in microseconds.
+    /// Start of the first interval, in microseconds, rounded to five significant digits.
     pub(super) fn begin_us(&self) -> f64 {
         short(self.begin as f64 / 1e6)
     }

@@ -1,7 +1,7 @@
 //! The fabric as the report draws it: nodes in tiers, in a grid or as a graph, and an edge for each duplex link.
 //!
-//! In a large fabric the hosts of a switch are one node, and their links are one edge with the load of the busiest of
-//! these links. The page then draws a few thousand nodes at most.
+//! In a large fabric, one node stands for all hosts that have links only to the same switch. One edge stands for the
+//! links of these hosts, and has the load of the busiest of these links.
 
 use crate::observe::uplinks::tiers;
 use raddle_core::{LinkId, NodeId};
@@ -19,7 +19,7 @@ pub(super) struct Fabric {
     /// The ends of each edge, and the directed links for which the edge stands.
     edges: Vec<Edge>,
     layout: &'static str,
-    /// Names of the tiers, from the hosts up.
+    /// Names of the tiers, from the hosts up. The page calls the nodes of other tiers switches.
     tier_names: Vec<&'static str>,
     /// For each node of the topology, the index in `nodes` of the drawn node that stands for it.
     drawn: Vec<usize>,
@@ -81,7 +81,7 @@ impl Fabric {
         fabric
     }
 
-    /// For each edge, the greatest value that `of` gives for the links for which the edge stands.
+    /// For each edge, the greatest value that `of` gives for the links for which the edge stands, at least 0.
     pub(super) fn busiest(&self, of: impl Fn(LinkId) -> f64) -> impl Iterator<Item = f64> {
         self.edges.iter().map(move |edge| edge.links.iter().map(|&link| of(link)).fold(0.0, f64::max))
     }
@@ -107,7 +107,8 @@ impl Fabric {
     }
 }
 
-/// The names of the tiers, from the hosts up.
+/// The names of the tiers, from the hosts up. A fabric with more than three tiers above the hosts has only the name
+/// `host`.
 fn tier_names(topology: &Topology, tiers: &[u32]) -> Vec<&'static str> {
     let most = tiers.iter().filter(|&&tier| tier != u32::MAX).max();
     match (topology.shape(), most) {
@@ -126,8 +127,8 @@ fn is_tiered(topology: &Topology, tiers: &[u32]) -> bool {
     links.all(|(_, link)| tiers[link.from.index()].abs_diff(tiers[link.to.index()]) == 1)
 }
 
-/// The only switch to which a host has links; `None` for a switch, and for a host that has links to several nodes or to
-/// another host.
+/// The only switch to which a host has links; `None` for a switch, and for a host that has no links, links to several
+/// nodes, or links to another host.
 fn only_switch(topology: &Topology, node: NodeId) -> Option<NodeId> {
     let mut links = topology.links_from(node);
     let (_, first) = links.next().filter(|_| topology.is_host(node))?;

@@ -63,7 +63,7 @@ impl Groups {
         self.0.iter().filter_map(|group| Some(group.runs.first()?.directory.as_path()))
     }
 
-    /// The groups as the page needs them. `detailed` are the runs that the page shows in detail.
+    /// The groups as the page needs them. `detailed` are the directories of the runs that the page shows in detail.
     pub(super) fn json(&self, detailed: &[&Path]) -> Value {
         let keys = distinguishing(&self.0.iter().map(|group| &group.settings).collect::<Vec<_>>());
         let mean = |group: &Group, name: &str| replicas::mean(group.runs.iter().map(|run| &run.values), name);
@@ -183,7 +183,7 @@ mod tests {
         let json = groups.json(&[Path::new("b")]);
         let row = &json["rows"][0];
         assert_eq!((&row["n"], &row["detail"], &json["runs"]), (&json!(2), &json!(0), &json!(2)));
-        // Student's t for one degree of freedom is 12.706; the standard error of 10 and 12 is 1.
+        // Student's t at 95% for one degree of freedom is 12.706; the standard error of 10 and 12 is 1.
         assert_eq!(row["values"], json!([[11.0, 12.706], [2.0, 0.0]]));
         assert_eq!(json["measures"], json!(["FCT mean us", "makespan ms"]));
     }

@@ -23,7 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The template of the page. The style, the scripts and the data each replace a mark in it.
+/// The template of the page. The style, the scripts and the data each replace a placeholder in the template.
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 /// The scripts, in the order in which they run.
@@ -115,7 +115,7 @@ impl Report {
     pub fn html(&self) -> String {
         // `</script>` in the data would end the element that holds the data.
         let data = self.data.to_string().replace('<', "\\u003c");
-        // The data comes last, because a name in the data may look like a mark.
+        // The data comes last, because a name in the data may look like a placeholder.
         PAGE.replacen("/*STYLE*/", STYLE, 1)
             .replacen("/*SCRIPT*/", &SCRIPTS.join("\n"), 1)
             .replacen("/*DATA*/", &data, 1)

@@ -11,8 +11,8 @@ use std::path::Path;
 /// The largest number of ranks that the page draws. Of more ranks it draws the slowest and the fastest.
 const MOST_RANKS: usize = 64;
 
-/// The times for which each rank computed, sent and received, from the table in `file`. `ends` are the end times of all
-/// ranks in us; `None` for a rank that did not finish. Returns `None` if the run did not record these times.
+/// The times for which each drawn rank computed, sent and received, from the table in `file`. `ends` are the end times
+/// of all ranks in us; `None` for a rank that did not finish. Returns `None` if the run did not record these times.
 pub(super) fn json(file: &Path, ends: &[Option<f64>]) -> Result<Option<Value>, Error> {
     if !file.exists() {
         return Ok(None);
@@ -48,8 +48,8 @@ pub(super) fn json(file: &Path, ends: &[Option<f64>]) -> Result<Option<Value>, E
     })))
 }
 
-/// A share of an interval as a byte, 255 for the whole interval. Any time above 0 gives at least 1, so that the page
-/// draws it.
+/// The share of `time` in an interval of length `of`, as a byte: 255 for the whole interval. Any time above 0 gives at
+/// least 1, so that the page draws it.
 fn share(time: u64, of: u64) -> u8 {
     u8::try_from((u128::from(time) * 255).div_ceil(u128::from(of)).min(255)).expect("at most 255")
 }

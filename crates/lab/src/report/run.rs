@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Largest number of links in the table of hot links.
 const HOT_LINKS: usize = 24;
 
-/// Number of equal steps between the times at which the active flows are counted.
+/// Number of equal steps into which the time of a run is divided. Active flows are counted at both ends of each step.
 const TIMES: usize = 240;
 
 /// The data of the run in a directory.

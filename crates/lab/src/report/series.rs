@@ -47,8 +47,8 @@ impl Series {
     }
 }
 
-/// The series in `file` as JSON: of all links together, and of each link whose number is in `hot`. Queues are left out
-/// if the run never had a queue, as in the flow engine. `None` if the run did not record series.
+/// The series in `file` as JSON: of all links together, of each drawn edge, and of each link whose number is in `hot`.
+/// Queues are left out if the run never had a queue, as in the flow engine. `None` if the run did not record series.
 pub(super) fn json(
     file: &Path,
     topology: &Topology,
@@ -103,8 +103,8 @@ fn heat(series: &Series, fabric: &Fabric, of: impl Fn(&Cell) -> f64) -> String {
     base64(&series.rows.iter().flat_map(row).collect::<Vec<u8>>())
 }
 
-/// The path of each recorded flow, as pairs of the number of a drawn edge and the number of the flow's packets on this
-/// edge. `None` if the run did not record paths.
+/// The path of each recorded flow: for each link, the number of the drawn edge that stands for the link, and the number
+/// of the flow's packets on the link. `None` if the run did not record paths.
 pub(super) fn paths(file: &Path, fabric: &Fabric) -> Result<Option<Value>, Error> {
     if !file.exists() {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The features that each engine supports. No other module lists them. The packet engine supports every feature except
-//! features that only one other engine has, such as the flow engine's grid and the live engine's dilation.
+//! The features that some engines lack. The packet engine supports every feature except features that only one other
+//! engine has, such as the flow engine's grid and the live engine's dilation.
 
 use crate::experiment::EngineKind;
 use crate::run::prepare::Prepared;
@@ -218,7 +218,7 @@ pub(crate) struct Lacking {
     pub(crate) key: &'static str,
     /// The reason why the engine lacks the feature.
     pub(crate) why: String,
-    /// A correction for the user.
+    /// A correction that is suggested to the user.
     pub(crate) hint: String,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Desk {
     /// `None` if the rack runs in several processes: a request would change only this process's ends of the links.
     orders: Option<Orders>,
     topology: Arc<Topology>,
-    /// The links that a request has taken down.
+    /// The links that are down because of a request.
     down: BTreeSet<LinkId>,
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn run<'a, L: Listener + Into<Gather<'a>>>(
     mut listener: L,
     watch: &mut Watch<'_>,
 ) -> Ended<'a> {
-    let scheme = prepared.fluid.take().expect("prepared for the flow engine");
+    let scheme = prepared.fluid.take().expect("the experiment must be prepared for the flow engine");
     let engine = &prepared.experiment.engine;
     let config = Config {
         framing: prepared.framing(),

@@ -1,5 +1,5 @@
-//! Work that must not be cut off by an interruption (graceful work). It checks for the interruption itself and leaves
-//! its files in order.
+//! Graceful work: work that must not be cut off by an interruption. Such work checks for the interruption itself and
+//! leaves its files in order.
 //!
 //! All other work (reading inputs, building a topology, checking flows) leaves nothing behind, so a process that does
 //! only other work can exit at once.

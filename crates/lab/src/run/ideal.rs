@@ -68,7 +68,8 @@ impl Ideals {
     }
 }
 
-/// A component number for each node. Nodes with equal numbers are connected by links.
+/// A component number for each node. Two nodes have equal numbers if links connect them, directly or through other
+/// nodes.
 pub(crate) fn components(topology: &Topology) -> Vec<u32> {
     let mut component = vec![u32::MAX; topology.node_count()];
     for root in topology.nodes() {

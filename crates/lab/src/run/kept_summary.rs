@@ -1,4 +1,4 @@
-//! Reads the summary of a finished run from its directory.
+//! Reads the summary of a run from the run's directory.
 
 use crate::Error;
 use crate::run::directory::SUMMARY;

@@ -1,5 +1,5 @@
-//! Runs experiments on the live rack. Either the whole rack runs in this process, or several processes each run a share
-//! of the rack.
+//! Runs experiments on the live rack. Either the whole rack runs in this process, or each of several processes runs
+//! some of the rack's nodes.
 
 use crate::Error;
 use crate::experiment::{Namespaces, Scheme};
@@ -86,8 +86,8 @@ pub(crate) fn run<'a>(
 /// Runs this process's share of a rack. The host process keeps the results.
 ///
 /// # Errors
-/// If the processes cannot connect to each other, if the rack or a namespace cannot be created, or if the host process
-/// leaves before the end.
+/// If the processes cannot connect to each other, if the rack or a namespace cannot be created, or if another process
+/// is lost before the end.
 pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Error> {
     let _graceful = Graceful::begin();
     let mut watch = Watch::new(control, &prepared);
@@ -250,7 +250,7 @@ fn interface(prepared: &Prepared) -> Option<Interface> {
     })
 }
 
-/// Size of a full Ethernet frame with two VLAN tags, in bytes.
+/// Size of a full Ethernet frame with two VLAN tags and without check sequence, in bytes.
 const MOST_FRAME: usize = 1_522;
 
 /// Margin in bytes for the tags that switches add to a packet, and for control packets that are larger than a data

@@ -68,8 +68,8 @@ impl RunState {
         self.progress.packet_hops as f64 / self.seconds.max(1e-9)
     }
 
-    /// Estimate of the remaining wall-clock seconds, from the share of flows delivered or of simulated time passed,
-    /// whichever is larger; `None` while both are 0.
+    /// Estimate of the remaining wall-clock seconds, from the share of the flows that are delivered or the share of the
+    /// time limit that has passed, whichever is larger; `None` while both are 0.
     #[must_use]
     pub fn seconds_left(&self) -> Option<f64> {
         let Progress { now, flows_delivered, .. } = self.progress;
@@ -90,7 +90,7 @@ pub struct Control<'a> {
     pub threads: Threads,
 }
 
-/// The results of a run, without its flow records.
+/// The results of a run, without its flow records and its samples of queue lengths.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// One row per directed link.
@@ -190,7 +190,7 @@ impl Outcome {
     }
 }
 
-/// The wall clock, used for progress and time limits. No result depends on it.
+/// The current wall-clock time. No simulated result depends on this time.
 #[expect(clippy::disallowed_methods, reason = "progress reports use the wall clock")]
 pub(crate) fn wall_clock() -> Instant {
     Instant::now()
@@ -210,9 +210,10 @@ pub(crate) struct Sinks<'a> {
 /// the flow is done, and the records of unfinished flows at the end.
 ///
 /// # Errors
-/// If `flow` fails, if packets or bytes are not conserved, if a packet is lost despite flow control, if nothing moves any
-/// more although a program or a link waits, or if a part of the scheme cannot go on. Also if the run is stopped during
-/// its set-up, or if a live run cannot be set up.
+/// - If `flow` fails, if packets or bytes are not conserved, or if a packet is lost despite flow control.
+/// - If links wait for each other in a cycle, or if no further event will happen although programs have not ended.
+/// - If a part of the scheme cannot go on.
+/// - If the run is stopped during its set-up, or if a live run cannot be set up or loses a process.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,

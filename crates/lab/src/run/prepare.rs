@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
 pub struct Prepared {
-    /// The experiment as read from its file.
+    /// The experiment, with all defaults.
     pub experiment: Experiment,
     /// The fabric.
     pub topology: Arc<Topology>,
@@ -133,8 +133,8 @@ impl Document {
         let memory = self.memory.map(Limit::of_user).or_else(Limit::of_system);
         let topology = experiment.topology.build(experiment.engine.seed)?;
         experiment.scheme.fit(&topology, &self.root, &mut experiment.resolved);
-        // To draw and survey many flows takes long. So the memory of the fabric, of the ranks
-        // and of flows that are known to start together is checked first.
+        // It takes long to draw and survey many flows. So the memory of the fabric, of the ranks, and of flows that are
+        // known to start together is checked first.
         let fabric = memory::fabric(&topology, engine_bytes(experiment.engine.kind), |_| ());
         let flows = experiment.workload.at_once().unwrap_or(0);
         let ranks = experiment.workload.program().unwrap_or_default().ranks;
@@ -296,7 +296,7 @@ impl Document {
             + TableWriter::<LinkRecord>::buffer_bytes(links)
             + links * size_of::<LinkRecord>() as u64;
         // The tables of links and the series are written after the engine has been freed, so only the excess over the
-        // engine's memory counts.
+        // memory of the fabric counts.
         let more = tables.saturating_sub(fabric.fabric_bytes);
         let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more) + series.intervals;
         Ok(Estimate { record_bytes, ..fabric.with_load(load, program.ranks, each) })
@@ -393,7 +393,7 @@ impl Document {
     }
 }
 
-/// Bytes per link in the flow engine: its load, its capacity, and its entry in the allocation of rates.
+/// Bytes of a link in the flow engine: its load, its capacity, and its entry in the allocation of rates.
 const FLUID_LINK: usize = 160;
 
 /// Lets every node discover by itself which links are down.

@@ -412,7 +412,7 @@ impl fmt::Display for Summary {
         if *unmatched > 0 {
             writeln!(
                 f,
-                "the scheme has a bug: it reported {unmatched} deliveries of flows that were not open"
+                "{unmatched} reports match no open flow: a bug of the scheme, unless links damage packets"
             )?;
         }
         writeln!(f)?;

@@ -29,7 +29,8 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// Surveys these flows. Nodes with equal numbers in `component` are connected by links.
+    /// Surveys these flows. Nodes with equal numbers in `component` are connected by links. `memory` is the largest
+    /// memory that a run may need.
     ///
     /// # Errors
     /// If a flow is impossible. The error is about the first such flow.

@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Undelivered {
     /// Number of flows that had started.
     flows: usize,
-    /// The reasons, each a part of a sentence about packets or flows.
+    /// The reasons, each as a clause about packets, senders or the run.
     reasons: Vec<String>,
     /// A correction for the user, if one is known.
     hint: Option<String>,

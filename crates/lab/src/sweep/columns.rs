@@ -1,5 +1,5 @@
-//! The meanings of the columns of a sweep's table. The columns are the numbers of a summary under flat names
-//! ([`measures`](super::replicas::measures)).
+//! The meanings of the columns of a sweep's table. The columns are the values of a summary under flat names
+//! ([`measures`](super::replicas::measures)), and the directory of the run.
 
 use crate::SizeClass;
 use crate::sweep::replicas;
@@ -10,20 +10,20 @@ use raddle_records::{Row as _, TotalsRecord};
 const COLUMNS: &[(&str, &str)] = &[
     ("complete", "true if the run reached its end and was not stopped"),
     ("deadlines_flows", "flows that have a deadline"),
-    ("deadlines_met", "flows that were complete by their deadline"),
+    ("deadlines_met", "flows whose sender knew by the deadline that the flow was complete"),
     ("delivered", "finished flows"),
-    ("digest", "hash of all results of the run"),
+    ("digest", "hash of the records of flows, ranks and links, and of the totals"),
     ("directory", "directory of the run, relative to the folder of the sweep"),
     ("drops", "packets lost for any reason"),
     ("fct_mean_us", "mean FCT of finished flows"),
     ("fct_p50_us", "median FCT of finished flows"),
     ("fct_p95_us", "95th percentile of the FCTs of finished flows"),
     ("fct_p99_us", "99th percentile of the FCTs of finished flows"),
-    ("fidelity_copies", "packets of a live run whose bytes were copied on the way"),
+    ("fidelity_copies", "times that the bytes of a packet were copied on the way, in a live run"),
     ("fidelity_dilation", "real time over virtual time of a live run"),
-    ("fidelity_gaps", "rounds of a polling thread of a live run that took longer than 10 us"),
+    ("fidelity_gaps", "passes of a polling thread over its links and events that took longer than 10 us"),
     ("fidelity_held", "share of a live run in which virtual time stood still"),
-    ("fidelity_hops", "packets that crossed a link in a live run"),
+    ("fidelity_hops", "packets that arrived over links in a live run, each counted once per link"),
     ("fidelity_lateness_p50_ns", "median of the real time from when a packet was due until it was handled"),
     (
         "fidelity_lateness_p99_ns",
@@ -33,7 +33,7 @@ const COLUMNS: &[(&str, &str)] = &[
         "fidelity_lateness_p999_ns",
         "99.9th percentile of the real time from when a packet was due until it was handled",
     ),
-    ("fidelity_longest_gap_ns", "longest round of a polling thread of a live run"),
+    ("fidelity_longest_gap_ns", "longest of the passes that `fidelity_gaps` counts; 0 without such passes"),
     (
         "fidelity_slips",
         "packets of a live run so late that their nodes computed with the clock instead of the due times",
@@ -46,8 +46,8 @@ const COLUMNS: &[(&str, &str)] = &[
     ("flow_control_paused_share_max", "largest share of the run for which a link was paused"),
     ("flow_control_paused_share_mean", "share of the run for which links were paused, mean over links"),
     ("flow_control_pauses", "pauses of all links, renewals not counted"),
-    ("flow_control_peak_memory_bytes", "most bytes that a node held at once, the largest over nodes"),
-    ("flow_control_spread", "most paused links in a row"),
+    ("flow_control_peak_memory_bytes", "most bytes of one class from one link in a node's memory at once"),
+    ("flow_control_spread", "links in the longest chain over which pauses spread"),
     ("flows", "flows of the run; with a size class, finished flows of the class"),
     ("goodput_mean_gbps", "goodput of finished flows, mean over flows"),
     ("imbalance_tier_n_mean", "throughput imbalance of the switches of tier n, mean over samples"),
@@ -75,13 +75,16 @@ const COLUMNS: &[(&str, &str)] = &[
     ("unfinished", "flows that started and did not finish"),
     (
         "unmatched_reports",
-        "deliveries that the scheme reported of flows that were not open: a bug of the scheme",
+        "reports about flows that were not open: a bug of the scheme, unless links damage packets",
     ),
     (
         "workload_fabric_load",
-        "bits of all flows on their shortest paths, divided by what all links can carry in the span",
+        "mean load that the flows offer to all links between the first and the last start of a flow",
     ),
-    ("workload_host_load", "bits of all flows, divided by what the links of hosts can carry in the span"),
+    (
+        "workload_host_load",
+        "mean load that the flows offer to hosts' links between the first and the last start of a flow",
+    ),
     ("workload_mean_size_bytes", "mean of the application bytes of the flows"),
     ("workload_network_load", "host load times the oversubscription of a Clos network"),
 ];
@@ -92,7 +95,7 @@ pub(crate) fn names() -> impl Iterator<Item = String> {
     COLUMNS.iter().map(|&(name, _)| name.to_owned()).chain(totals)
 }
 
-/// The meaning of a column; `None` if a sweep's table has no such column.
+/// The meaning of a column; `None` for a column of labels, or if no sweep's table has such a column.
 pub(crate) fn meaning(column: &str) -> Option<String> {
     let in_class = SizeClass::PARTS.into_iter().find_map(|class| {
         let name = column.strip_suffix(&replicas::ending(class.name))?;

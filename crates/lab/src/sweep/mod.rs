@@ -53,7 +53,8 @@ pub struct CellRun {
 const LIVE_TRIES: usize = 5;
 
 /// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label. Characters other
-/// than letters, digits and dots become dashes, and neighboring dashes become one.
+/// than letters, digits and dots become dashes, and neighboring dashes become one. The name neither begins nor ends
+/// with a dash.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let dashed: String =
@@ -87,9 +88,9 @@ pub struct Control<'a> {
 ///
 /// # Errors
 /// If the file is wrong, no cell can run, two cells would share a folder, a label is not a valid folder name, `out`
-/// holds results that are not a sweep, a folder's contents may not be replaced, another process writes into `out`, or a
-/// run fails. After an error of a run, the other threads still run the remaining cells, unless the sweep is to fail
-/// fast.
+/// holds results that are not a sweep, a folder's contents may not be replaced, another process writes into `out`, a
+/// run is refused because of its warnings, or a run fails. After an error of a run, the other threads still run the
+/// remaining cells, unless the sweep is to fail fast.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,
@@ -143,7 +144,7 @@ struct Fitting<'a> {
     origin: Origin,
 }
 
-/// Runs the cells. The result has an entry for each, which is `None` if the cell did not begin.
+/// Runs the cells. The result has an entry for each cell, which is `None` if the cell did not begin.
 fn run_all(
     cells: &[Fitting<'_>],
     out: Out<'_>,

@@ -1,5 +1,6 @@
-//! The results of a sweep as one table: a row for each cell, with its labels and all numbers of its summary. Cells that
-//! differ only in the label of the sweep `seed` are replicas, and are shown as one group with their mean.
+//! The results of a sweep as one table: a row for each cell that ran, with the cell's labels and the values of its
+//! summary. Cells that differ only in the label of the sweep `seed` are replicas, and are shown as one group with their
+//! mean.
 
 use crate::experiment::{Cell, Document};
 use crate::figure;
@@ -58,7 +59,7 @@ impl Results {
     /// Checks that the results of a sweep into `out` may replace existing results.
     ///
     /// # Errors
-    /// If they may not.
+    /// If they may not replace the existing results, or the existing results cannot be read.
     pub fn check(out: Out<'_>) -> Result<(), Error> {
         Out { path: &out.path.join(FOLDER), ..out }.check(&origin()?)
     }
@@ -290,7 +291,7 @@ mod tests {
         let groups = results.groups();
         assert_eq!(groups.len(), 2);
         let (mean, margin) = groups[0].number("fct_mean_us").expect("a number");
-        // Student's t for one degree of freedom is 12.706; the standard error of 10 and 12 is 1.
+        // Student's t at 95% for one degree of freedom is 12.706; the standard error of 10 and 12 is 1.
         assert!((mean - 11.0).abs() < 1e-9 && (margin.expect("an interval") - 12.706).abs() < 1e-9);
         let shown = results.to_string();
         assert!(shown.contains("11 ± 12.7"), "{shown}");

@@ -1,4 +1,5 @@
-//! A part of a sweep's cells. Several processes, also on different machines, can each run one shard of the same sweep.
+//! A shard is a part of a sweep's cells. Several processes, also on different machines, can each run one shard of the
+//! same sweep.
 
 use std::fmt;
 

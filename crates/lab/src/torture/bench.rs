@@ -1,4 +1,4 @@
-//! Runs work that may panic or never end on its own thread, and remembers the experiment under test.
+//! Runs work on a thread of its own, because the work may panic or never end. Remembers the experiment under test.
 
 use super::Violation;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -57,7 +57,7 @@ pub(super) fn guarded<T: Send + 'static>(
     Err(violation(ENDS, format!("the run took more than {PATIENCE} s")))
 }
 
-/// The first panic since [`Panics::take`] was last called.
+/// The text of the first panic since [`Panics::take`] was last called.
 static HEARD: Mutex<Option<String>> = Mutex::new(None);
 
 type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;

@@ -1,5 +1,5 @@
 //! The properties that every run must have, whatever the experiment. Every run itself checks conservation of packets,
-//! and no loss under flow control, so these are not here.
+//! and no loss under flow control, so these two checks are not here.
 
 use super::ran::Ran;
 use crate::Error;
@@ -39,13 +39,14 @@ pub(super) fn may_fail(error: &Error, prepared: &Prepared) -> bool {
     (waits && (loses(prepared) || gives_up(prepared))) || (circle && !prepared.changes.is_empty())
 }
 
-/// True if a retransmission timeout is shorter than a round trip: a sender may use up its retries before the first
-/// answer arrives.
+/// True if the lint `rto` warns that a retransmission timeout can be shorter than a round trip. A sender may then use
+/// up its retries before the first answer arrives.
 fn gives_up(prepared: &Prepared) -> bool {
     prepared.warnings.iter().any(|warning| warning.lint == "rto")
 }
 
-/// Checks that each flow has one record. Flows that have not started by the end of the run have no record.
+/// Checks that each flow has one record, and that the run counts as many delivered flows as the records show. Flows
+/// that have not started by the end of the run have no record.
 #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "every flow is recorded once";
@@ -68,7 +69,8 @@ fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     ))
 }
 
-/// Checks that hosts report no unknown flows. A damaged packet may appear to belong to another flow.
+/// Checks that hosts report no unknown flows. Runs with corruption are not checked, because a damaged packet may appear
+/// to belong to another flow.
 fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "a flow is delivered once, and hosts report only their own flows";
     let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
@@ -94,9 +96,10 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     }
 }
 
-/// Checks lower bounds of FCTs. In every fabric, an FCT is at least the time in which all links of the receiver together
-/// carry the flow's bytes, plus the shortest propagation delay for each hop. In a tree, an FCT is at least the ideal
-/// FCT, too. Elsewhere a flow can use several paths at once, and its FCT can be less than the ideal FCT on one path.
+/// Checks lower bounds of FCTs. In every fabric, an FCT is at least the time in which all links of the receiver
+/// together carry the flow's bytes, plus the shortest propagation delay of the fabric for each hop of the ideal path.
+/// In a tree, an FCT is at least the ideal FCT, too. Elsewhere a flow can use several paths at once, and its FCT can be
+/// less than the ideal FCT on one path.
 ///
 /// Runs in which packets can be damaged are not checked: damaged packets can make a receiver believe that it has bytes
 /// that never arrived.
@@ -140,8 +143,8 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     Ok(())
 }
 
-/// Checks that no queue exceeds its limit. At a port with an agent, the packet in service does not count towards the
-/// limit. A host's port that reports departures has no limit.
+/// Checks that no queue exceeds its limit in bytes. At a port with an agent, the packet in service does not count
+/// towards the limit. A host's port that reports departures has no limit.
 fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "no queue is longer than its limit";
     let Some(limit) = prepared.experiment.scheme.queue.bytes else { return Ok(()) };

@@ -7,9 +7,10 @@
 //! ```
 //!
 //! The seed determines everything, so one number repeats a failure. `draw` makes an experiment that passes the checks
-//! of [`Document::prepare`]. `trial` runs it several times and compares the results. It runs an experiment of the
-//! packet engine on one, two and three threads, and also in lockstep and in the flow engine if they support it. It runs
-//! an experiment of the flow engine twice.
+//! of [`Document::prepare`]. `trial` runs this experiment several times and compares the results. An experiment of the
+//! packet engine runs on one, two and three threads, and also in lockstep if lockstep supports the experiment. If the
+//! flow engine supports the experiment, `trial` also runs the experiment there, and checks only the properties of these
+//! results. An experiment of the flow engine runs twice.
 
 mod bench;
 mod draw;
@@ -87,9 +88,9 @@ pub struct Tally {
     pub parts: u64,
     /// Number of these parts that the checks refused.
     pub parts_refused: u64,
-    /// Number of experiments that also ran in lockstep, without a difference in the compared records.
+    /// Number of experiments that have all properties and also ran in lockstep.
     pub in_lockstep: u64,
-    /// Number of experiments that ran on both the packet and the flow engine.
+    /// Number of experiments that have all properties and ran on both the packet and the flow engine.
     pub as_fluids: u64,
     /// The experiments that failed.
     pub failures: Vec<Failure>,

@@ -100,7 +100,8 @@ fn at<'v>(value: &'v mut Value, path: &[Step]) -> Option<&'v mut Value> {
     })
 }
 
-/// The replacements for a value: removal (`None`), half of an array, or a smaller number or quantity.
+/// The replacements for a value: removal (`None`), half of an array, a smaller integer, or a smaller number of bytes or
+/// time span.
 fn changes(value: &Value) -> Vec<Option<Value>> {
     let mut changes = vec![None];
     match value {

@@ -41,7 +41,8 @@ pub(super) fn guarded_trial(experiment: Table, registry: &Arc<Registry>) -> Resu
     bench::guarded(move |bench| trial(&experiment, &registry, bench))?
 }
 
-/// Runs the experiment. `bench` shows other threads which experiment is under test.
+/// Runs the experiment several times, and checks all properties. `bench` shows other threads which experiment is under
+/// test.
 fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<Trial, Violation> {
     bench.put(experiment);
     let violation = |property, seen: String| Violation { property, seen, experiment: experiment.clone() };

@@ -7,7 +7,7 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use raddle_allocate::{Allocate, Flows, WaterFill};
 use raddle_core::Stream;
 
-/// Upper bound of every rate in the linear programs, which cannot express infinity.
+/// Upper bound of every rate and of the level in the linear programs, which cannot express infinity.
 const MOST: f64 = 1e6;
 
 /// A flow: its weight, its demand, and the fraction of its rate on each link that it uses.
@@ -81,8 +81,8 @@ fn by_linear_programs(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     fixed.into_iter().flatten().collect()
 }
 
-/// Draws a network with up to 5 flows and up to 7 links. On average, half of the weights, capacities and shares are 1,
-/// and a quarter of the flows have a finite demand.
+/// Draws a network with up to 5 flows and up to 7 links. On average, half of the weights, of the capacities and of the
+/// fractions on links are 1, and a quarter of the flows have a finite demand.
 fn random_network(number: u64) -> (Vec<Spec>, Vec<f64>) {
     let mut stream = Stream::new(1, number, "test/networks");
     let one_or = |stream: &mut Stream, least: f64, most: f64| {

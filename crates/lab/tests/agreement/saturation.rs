@@ -61,7 +61,7 @@ fn at(x: u32, y: u32) -> u32 {
     x % K + y % K * K
 }
 
-/// Sends to all other nodes in turn.
+/// Selects all other nodes in turn, by packet number.
 fn uniform(src: u32, packet: u32) -> u32 {
     (src + 1 + packet % (NODES - 1)) % NODES
 }
@@ -70,7 +70,7 @@ fn tornado(src: u32, _: u32) -> u32 {
     at(src % K + K / 2 - 1, src / K)
 }
 
-/// Sends to the four neighbors in turn.
+/// Selects the four neighbors in turn, by packet number.
 fn neighbour(src: u32, packet: u32) -> u32 {
     let (x, y) = [(1, 0), (K - 1, 0), (0, 1), (0, K - 1)][packet as usize % 4];
     at(src % K + x, src / K + y)

@@ -55,7 +55,7 @@ impl Dumbbell {
         Self { simulation, bottleneck, rate, round_trip: delay * 6 + sent(HEADERS + mss) + sent(HEADERS) }
     }
 
-    /// Returns the bandwidth-delay product in packets.
+    /// Returns the bandwidth-delay product in packets of 1,500 bytes.
     fn pipe(&self) -> f64 {
         self.round_trip.as_ps() as f64 / self.rate.time_for(Bytes(FULL)).as_ps() as f64
     }

@@ -32,8 +32,7 @@ impl Case {
         self.ours / self.theirs - 1.0
     }
 
-    /// True if the relative difference is within the range. A difference that is not finite is never within
-    /// it.
+    /// True if the relative difference is within the range. A difference that is not finite is never within the range.
     pub(crate) fn agrees(&self) -> bool {
         self.difference().is_finite() && self.within.contains(&self.difference())
     }

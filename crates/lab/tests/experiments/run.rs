@@ -155,8 +155,8 @@ fn hosts_that_wait_for_departures_and_ports_that_mark_run_alike_in_both_engines(
     }
 }
 
-/// In lockstep, queues drop and mark the same packets as in the packet engine. On the live engine, queues drop
-/// packets in the same cases, and many flows are delivered.
+/// In lockstep, queues drop and mark the same packets as in the packet engine. On the live engine, queues drop packets
+/// in the same cases, and more than 20 flows are delivered.
 #[test]
 fn queues_with_limits_and_thresholds_run_alike_in_both_engines() {
     const SWITCH: &str =
@@ -242,8 +242,8 @@ fn a_fat_tree_read_from_a_file_gives_the_same_results() {
     }
 }
 
-/// specifications/expeditus.md §9, Fig 15: some links are down from the start, and routing avoids these links
-/// before the first flow begins.
+/// specifications/expeditus.md §9, Fig 15: some links are down from the start. With a discovery time of 0, routing
+/// avoids these links before the first flow begins.
 #[test]
 fn nothing_is_lost_to_failures_that_are_known_from_the_start() {
     let lost = |discovery: &str| {

@@ -51,8 +51,8 @@ pub(super) struct Place {
 /// A packet that a node is handling, with its body: the bytes of its payload.
 pub(super) struct Carried {
     pub(super) packet: Packet,
-    /// A buffer that contains the body, for example the whole packet as it arrived. The buffer is empty if the body is
-    /// zeros.
+    /// A buffer that contains the body, for example the whole packet as it arrived. An empty buffer stands for a body
+    /// of zeros.
     pub(super) bytes: Vec<u8>,
     /// Offset of the body in `bytes`.
     pub(super) body: usize,

@@ -108,8 +108,9 @@ impl<O: Observer> Lockstep<O> {
         Self { nodes, flows, rest: period.map(Rest::new), fabric }
     }
 
-    /// Gives each port the agent that `agent` makes for the link that leaves the port. The queues of these ports have
-    /// the limits that were set [before](Self::with_limits), and do not count the packet in service.
+    /// Gives each port the agent that `agent` makes for the link that leaves the port. Unless such a port has a queue
+    /// [of its own](Self::with_queues), its queue has the limits that were set [before](Self::with_limits). These
+    /// limits do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         let Fabric { served, fifos, .. } = &mut self.fabric;
@@ -146,8 +147,8 @@ impl<O: Observer> Lockstep<O> {
     /// the neighbour at the other end of that link.
     ///
     /// # Panics
-    /// If a port with flow control has neither a queue [of its own](Self::with_queues) nor an agent. Only a queue of
-    /// its own can be paused.
+    /// If a port with flow control has neither a queue [of its own](Self::with_queues) nor an agent. Such a port cannot
+    /// be paused.
     #[must_use]
     pub fn with_flow_control(
         mut self,
@@ -187,7 +188,7 @@ impl<O: Observer> Lockstep<O> {
     }
 
     /// Runs until the fabric is at rest, or until all events up to and including the time `limit` are handled. Returns
-    /// true if the fabric is at rest: no event is left, except those of topology discovery.
+    /// true if the fabric is at rest: no event is left, except ticks and wake-ups if nodes send hello messages.
     ///
     /// # Panics
     /// If a packet's `size` is not the number of its bytes.

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 pub(crate) struct Clock {
     source: Source,
     dilation: u64,
-    /// A word that all threads of all processes share: the real time, in ns, for which virtual time was held. `None`
-    /// if virtual time is never held.
+    /// A word that all threads with the same memory share: the real time, in ns, for which virtual time was held.
+    /// `None` if virtual time is never held.
     held: Option<Words>,
 }
 
@@ -30,8 +30,8 @@ enum Source {
     System(u64, Arc<Offset>),
 }
 
-/// The system's clock of a party's host minus the system's clock of this machine, in ns; 0 if the host process runs on
-/// this machine.
+/// The system's clock of a party's host minus the system's clock of this machine, in ns; 0 if the processes meet at a
+/// Unix socket, because they then have the same clock.
 #[derive(Debug, Default)]
 pub(crate) struct Offset {
     ns: AtomicI64,

@@ -18,7 +18,8 @@ pub(super) enum Request {
     Close(FlowId),
 }
 
-/// State that all endpoints of a rack share. The rack runs as long as an endpoint or one of its streams exists.
+/// State that all endpoints of a rack share. The rack runs as long as an [`Endpoint`], a [`Caller`] or a stream of a
+/// program exists.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// The number of the next stream.
@@ -33,8 +34,8 @@ pub struct Gone;
 /// The reason why a node cannot have an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoEndpoint {
-    /// The rack has no such node.
-    #[error("the rack has no node {0}")]
+    /// This process runs no such node.
+    #[error("this process runs no node {0}")]
     NoNode(NodeId),
     /// The host of the node does not support streams.
     #[error("the transport at node {0} does not support streams; R2C2 supports them with `reliable = true`")]
@@ -165,7 +166,7 @@ impl Outgoing {
     /// Sends bytes. Waits first while more than [`WINDOW`] bytes of the stream are unacknowledged.
     ///
     /// # Errors
-    /// [`Gone`], if the rack has ended.
+    /// [`Gone`], if the rack has ended, or has closed the stream.
     pub fn send(&self, bytes: &[u8]) -> Result<(), Gone> {
         self.window.wait()?;
         self.hand_over(bytes)
@@ -175,7 +176,7 @@ impl Outgoing {
     /// sent. Never waits.
     ///
     /// # Errors
-    /// [`Gone`], if the rack has ended.
+    /// [`Gone`], if the rack has ended, or has closed the stream.
     pub fn try_send(&self, bytes: &[u8]) -> Result<bool, Gone> {
         if !self.window.has_room()? {
             return Ok(false);

@@ -131,7 +131,7 @@ pub(super) struct Fabric {
     /// Indexed by [`LinkId`]: the state of ports that have an agent, a queue or flow control of their own. Empty if
     /// there are no such ports.
     pub(super) served: Vec<MayServe>,
-    /// Failures and other changes of links.
+    /// Changes and errors of links.
     pub(super) trouble: Trouble,
     /// Number of topology discovery packets that nodes of this thread have made, and number of topology discovery
     /// packets that this thread has delivered or dropped.
@@ -186,9 +186,9 @@ impl Fabric {
         Packet::decode(&self.buffer, &self.decoders)
     }
 
-    /// Number of packets that wait at ports or were put into rings, and number of packets taken out of rings. Both
-    /// numbers exclude the packets of topology discovery. The first number minus the second, summed over all threads,
-    /// is the number of packets that wait or are in flight.
+    /// Number of packets that wait at ports or were put into rings, and number of packets taken out of rings. A credit
+    /// counts as a packet. Both numbers exclude the packets of topology discovery. The first number minus the second,
+    /// summed over all threads, is the number of packets that wait or are in flight.
     pub(super) fn moved(&self) -> [u64; 2] {
         let [made, ended] = self.hellos;
         let put = self.put + self.waiting() as u64;

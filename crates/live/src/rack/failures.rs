@@ -36,7 +36,7 @@ pub(super) struct Trouble {
     to_come: usize,
     /// The time at which this thread applied the most recent change. `None` before the first change.
     changed_at: Option<Time>,
-    /// Indexed by link: the errors that a link makes; empty if no link makes any.
+    /// Indexed by link: the errors that the link makes. Empty if no errors were set.
     noise: Vec<Option<LinkNoise>>,
     /// Channels by which threads report packets that were lost at each other's ports. `None` if there is one thread, or
     /// if no link can fail.

@@ -16,7 +16,7 @@ pub(crate) struct Meter {
     near: [u64; NEAR],
     /// Number of packets so late that the node computed with the clock instead of the packets' due times.
     slips: u64,
-    /// Number of rounds of the polling thread that took longer than [`GAP`].
+    /// Number of passes of the polling thread over its links and events that took longer than [`GAP`].
     gaps: u64,
     longest_gap_ns: u64,
     /// Number of payloads whose bytes differ from the bytes that the sender wrote.
@@ -42,10 +42,10 @@ impl Readings {
     }
 }
 
-/// A round of the polling thread that takes longer than this, in ns, is a gap.
+/// A pass of the polling thread over its links and events is a gap if it takes longer than this, in ns.
 const GAP: u64 = 10_000;
 
-/// Lateness below this limit, in ns, is counted in an array, and longer lateness in a histogram.
+/// Lateness below this limit, in ns, is counted in an array, and all other lateness in a histogram.
 const NEAR: usize = 512;
 
 /// Longest lateness that the histogram distinguishes: one second.
@@ -83,7 +83,8 @@ impl Meter {
         self.slips += 1;
     }
 
-    /// Counts a round of the polling thread that took `ns` ns as a gap, if the round took longer than [`GAP`].
+    /// Counts a pass of the polling thread over its links and events as a gap, if `ns`, its duration in ns, is above
+    /// [`GAP`].
     #[inline]
     pub(crate) fn round(&mut self, ns: u64) {
         if ns > GAP {
@@ -157,8 +158,8 @@ impl Meter {
 }
 
 const MOST_STEAL: f64 = 0.01;
-/// The largest share of slipped packets in a faithful run, and also the largest share of the run in which virtual time
-/// was held.
+/// The largest share of slipped packets in a faithful run, and also the largest share of such a run in which virtual
+/// time may be held.
 pub(crate) const MOST_SLIPS: f64 = 0.001;
 
 /// The fidelity of a run.
@@ -170,9 +171,9 @@ pub struct Fidelity {
     pub lateness: [Duration; 3],
     /// Number of packets so late that the node computed with the clock instead of the packets' due times.
     pub slips: u64,
-    /// Number of rounds of a polling thread that took longer than 10 us.
+    /// Number of passes of a polling thread over its links and events that took longer than 10 us.
     pub gaps: u64,
-    /// Duration of the longest of these rounds.
+    /// Duration of the longest of these passes; zero without such passes.
     pub longest_gap: Duration,
     /// Share of the machine's time that other virtual machines took, if the system reports it.
     pub steal: Option<f64>,

@@ -22,7 +22,7 @@ pub struct Stay {
 #[derive(Debug, Default)]
 pub(super) struct Generator {
     load: Option<Load>,
-    /// True while the generator runs.
+    /// True until the generator has ended.
     runs: AtomicBool,
     delivered: AtomicU64,
 }

@@ -1,6 +1,6 @@
-//! The layout of a rack: the nodes of each polling thread, and the offsets of all parts of the rack's memory. Every
-//! process of a rack computes the same layout. In a rack over several machines, each process has its own memory. This
-//! memory contains rings for the packets to other machines and for the packets from other machines.
+//! The layout of a rack: the nodes of each polling thread, and the offsets of all parts of the rack's memory. All
+//! processes that share a memory compute the same layout. In a rack over several machines, each process has its own
+//! memory. This memory contains rings for the packets to other machines and for the packets from other machines.
 
 #![allow(clippy::cast_possible_truncation, reason = "nodes and slots are counted in `u32`")]
 
@@ -123,7 +123,7 @@ impl Layout {
         self.sharers.clone()
     }
 
-    /// Returns true if a node runs in a process that does not share this memory, because it runs on another machine.
+    /// Returns true if a node runs in a process that does not share this memory.
     pub(super) fn is_elsewhere(&self, node: NodeId) -> bool {
         !self.sharers.contains(&self.thread_of(node))
     }

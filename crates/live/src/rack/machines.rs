@@ -2,11 +2,12 @@
 //! (specifications/live.md §2).
 //!
 //! The nodes of a polling thread do not see data rings. The port of a link to another machine puts slots into a ring
-//! like any other port. The thread takes them out at once, writes their packets into the receiver's data ring, and
-//! frees the slots. The receiver copies each packet into one of its own slots as soon as the packet arrives. It puts
-//! the slot into the link's ring, where the packet waits until it is due. So each machine copies a packet once. A
-//! packet occupies a data ring only while it is written and read, not for the link's whole delay. If a data ring is
-//! full, packets stay in the sender's ring. If that ring is full too, the port drops the packet and counts the drop.
+//! like any other port. The thread takes the slots out of this ring at once, writes their packets into the receiver's
+//! data ring, and frees the slots. The receiver copies each packet into one of its own slots as soon as the packet
+//! arrives. It puts the slot into the link's ring, where the packet waits until it is due. So each machine copies a
+//! packet once. A packet occupies a data ring only while it is written and read, not for the link's whole delay. If a
+//! data ring is full, packets stay in the sender's ring. If that ring is full too, the port drops the packet and counts
+//! the drop.
 //!
 //! A data ring also carries the total time for which the sender has held virtual time. An entry without bytes has this
 //! total, in ns, as its due time. Each machine holds virtual time for as long as the machine with the largest total,
@@ -37,7 +38,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 /// Maximum number of packets in a data ring. Packets occupy the ring only while they are written and read.
 const MOST_OF_RING: usize = 128;
 
-/// Maximum number of packets that one data ring transfers per round, so that other links are also served.
+/// Maximum number of packets that one data ring transfers in one pass of the polling thread over its links, so that
+/// other links are also served.
 const AT_ONCE: usize = 32;
 
 /// Interval between two checks of the peers, in ns.

@@ -70,7 +70,8 @@ pub struct Config {
     pub threads: usize,
     /// Maximum size of a packet in bytes.
     pub packet_bytes: usize,
-    /// Number of slots for packets, in all threads that share memory. A packet that finds no free slot is dropped.
+    /// Number of slots for packets, of all threads that share memory together. A packet that finds no free slot is
+    /// dropped.
     pub slots: u32,
     /// Maximum number of packets that a link holds, waiting and in flight. Must be a power of two.
     pub ring: usize,
@@ -117,7 +118,8 @@ pub enum NoRack {
 }
 
 impl Default for Config {
-    /// Dilation 1, one thread, packets of up to 9 KB, 16,384 slots, 1,024 packets per link, and TCP between machines.
+    /// Dilation 1, one thread, packets of up to 9,216 bytes, 16,384 slots, 1,024 packets per link, and TCP between
+    /// machines.
     fn default() -> Self {
         Self {
             dilation: 1,
@@ -272,10 +274,11 @@ impl Rack {
     }
 
     /// Creates an endpoint for a program at a node. The rack then carries the bytes of programs, and runs until all
-    /// endpoints and their streams are dropped.
+    /// endpoints, callers and streams of programs are dropped.
     ///
     /// # Errors
-    /// [`NoEndpoint`], if there is no such node, the node's host does not support streams, or the rack has a workload.
+    /// [`NoEndpoint`], if this process runs no such node, the node's host does not support streams, or the rack has a
+    /// workload.
     pub fn endpoint(&mut self, node: NodeId) -> Result<Endpoint, NoEndpoint> {
         let thread = self.layout.own_thread_of(node).ok_or(NoEndpoint::NoNode(node))?;
         if self.all_flows > 0 {

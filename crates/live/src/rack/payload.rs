@@ -23,7 +23,7 @@ struct Payload {
 impl Payload {
     #[inline]
     fn new(range: &FlowRange) -> Self {
-        // A number that differs between the packets of a flow.
+        // A number that differs between packets that are close together in the flow.
         let position = range.position.unwrapped(0);
         Self { mixed: (range.key.0 ^ position.rotate_left(32)).wrapping_mul(ODD) }
     }

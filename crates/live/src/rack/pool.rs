@@ -1,8 +1,9 @@
 //! Slots of packets in shared memory, and the ownership of slots.
 //!
 //! A slot has one holder at a time: first the node that took it from the free list, then each node that takes its
-//! number from a ring. Unless [`Config::copies`](super::Config::copies) is set, a relay does not copy a packet. Freed
-//! slots are reused last in, first out, so that the memory in use stays in the cache (specifications/live.md §2).
+//! number from a ring. Unless [`Config::copies`](super::Config::copies) is set, a relay does not copy a packet to
+//! another slot. Freed slots are reused last in, first out, so that the memory in use stays in the cache
+//! (specifications/live.md §2).
 
 use super::shared::{WORD, Words};
 use raddle_core::prefetch;
@@ -142,7 +143,7 @@ pub(crate) struct FreeList {
 }
 
 impl FreeList {
-    /// Starts with all of these slots free.
+    /// A list of the slots `own`, all of which are free.
     pub(crate) fn new(own: Range<u32>) -> Self {
         Self { free: own.clone().rev().collect(), is_free: vec![true; own.len()], own }
     }

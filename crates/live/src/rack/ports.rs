@@ -1,7 +1,7 @@
 //! Ports of a rack that have an agent or a queue of their own, and the credits that forwarders give their neighbours.
 //!
-//! The ring of such a port holds only packets whose transmission has begun. The other packets wait in the port's
-//! queue, and keep their slots.
+//! The ring of such a port holds only packets whose transmission has begun. The other packets wait in the port's queue.
+//! A waiting packet that arrived in a slot keeps this slot.
 //!
 //! A credit crosses a link in the ring, as a separate entry behind the packet in transmission. The credit uses no
 //! bandwidth, but does not arrive before the packet in front of it. In the packet engine, a credit may overtake that
@@ -28,8 +28,9 @@ pub(super) type MayServe = Option<Box<Served<Inside>>>;
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Rack {
-    /// Gives each port the agent that `agent` makes for the link that leaves the port. The queues of these ports have
-    /// the limits that were set [before](Self::with_limits), and do not count the packet in service.
+    /// Gives each port the agent that `agent` makes for the link that leaves the port. A port without a queue [of its
+    /// own](Self::with_queues) then gets a FIFO with the limits that were set [before](Self::with_limits). The limits
+    /// of this FIFO do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         self.serve(agent, |_, served, agent| served.set_agent(agent));

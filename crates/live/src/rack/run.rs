@@ -15,23 +15,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread;
 
-/// Interval at which the thread that started a rack receives the events of the polling threads. The interval is short,
-/// so that few events arrive each time. If all cores poll, the receiving thread takes a core from a polling thread, and
-/// delays that thread's packets.
+/// Interval at which the thread that started a rack receives the events of the polling threads. In a party, this
+/// interval is [`SELDOM`] times as long. The interval is short, so that few events arrive each time. If all cores poll,
+/// the receiving thread takes a core from a polling thread, and delays that thread's packets.
 const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// Number of intervals of [`LISTENS`], together 10 ms. After this time the thread that started a rack also exchanges
-/// messages with other processes, and calls the caller's `look`.
+/// Number of intervals of [`LISTENS`], together 10 ms, after which the thread that started a rack calls the caller's
+/// `look`. In a party, this thread then also exchanges messages with the other processes.
 const SELDOM: u32 = 10;
 
 /// The longest delivery time of the last messages of a process, in ns.
 const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
-    /// Runs until the rack is at rest, or until the time limit. A rack is at rest if no packet waits or is in flight,
-    /// and either all flows are delivered or no node has more to do. Calls `look` about every 10 ms, and stops if
-    /// `look` returns `Break`. Returns true unless `look` or the loss of a process stopped the run. The calling thread
-    /// receives the polling threads' events during the run.
+    /// Runs until the rack is at rest, or until the time limit. A rack is at rest if no program uses the rack, no
+    /// packet waits or is in flight, and either all flows are delivered or no node has more to do. Calls `look` about
+    /// every 10 ms, and stops if `look` returns `Break`. Returns true unless `look` or the loss of a process stopped
+    /// the run. The calling thread receives the polling threads' events during the run.
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
@@ -225,9 +225,9 @@ fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
     Look { began_ns, count, words: words.try_iter().collect() }
 }
 
-/// Adds this process's [`Look`] to `hearing`, and handles the messages of the other processes of a party. A guest also
-/// sends its `Look` to the host. Returns `Some` if the host has ended the run: true if all work was done or the time
-/// limit passed.
+/// Adds this process's [`Look`] to `hearing`, and handles the messages of the other processes of a party. A guest sends
+/// its `Look` to the host, and adds only the progress to `hearing`. Returns `Some` if the host has ended the run: true
+/// if all work was done or the time limit passed.
 fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
     if party.is_host() {
         hearing.add_own(party.own(), look);

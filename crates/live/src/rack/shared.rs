@@ -70,7 +70,7 @@ impl Region {
     /// Maps `words` words of memory that another process has [made](Self::shared).
     ///
     /// # Errors
-    /// [`NoMemory`], if the memory has another length, or could become shorter.
+    /// [`NoMemory`], if the memory has another length or could become shorter, or the system refuses to map the memory.
     pub(crate) fn of(descriptor: &OwnedFd, words: usize) -> Result<Arc<Self>, NoMemory> {
         let bytes = words * WORD;
         let map = || -> io::Result<MmapRaw> {
@@ -94,7 +94,7 @@ impl Region {
     ///
     /// # Panics
     /// If the region does not have all words of the range.
-    #[expect(unsafe_code, reason = "the one view of the memory")]
+    #[expect(unsafe_code, reason = "the memory becomes a slice only here")]
     #[expect(clippy::cast_ptr_alignment, reason = "a map begins at a page")]
     pub(crate) fn words(self: &Arc<Self>, range: Range<usize>) -> Words {
         let (first, count) = (self.map.as_ptr().cast::<AtomicU64>(), self.map.len() / WORD);

@@ -156,8 +156,8 @@ fn packets_that_are_too_large_for_a_slot_are_lost_and_counted() {
     }
 }
 
-/// A polling thread reads a due time from shared memory only once: another process may overwrite the due time after the
-/// first read.
+/// A polling thread uses the due time that it read first, because another process may overwrite the due time in shared
+/// memory later.
 #[test]
 fn changes_to_shared_memory_after_the_first_read_do_not_change_the_time() {
     let (topology, config) = (torus(), Config { threads: 2, ..Config::default() });

@@ -9,8 +9,7 @@ use std::sync::mpsc::Sender;
 #[derive(Debug)]
 pub(super) enum Told {
     Report(NodeId, Report),
-    /// `bytes` is the whole packet if kernels' frames cross the rack. Otherwise `bytes` is empty, because the rack can
-    /// generate the payload again.
+    /// `bytes` is the whole packet if kernels' frames cross the rack. Otherwise `bytes` is empty.
     Forwarded {
         sent: Time,
         link: LinkId,
@@ -60,7 +59,7 @@ impl Word {
 /// A polling thread's sending end of the channel. The receiving end may already be gone.
 pub(super) struct Teller {
     pub(super) words: Sender<Word>,
-    /// If true, every packet that a port accepts is reported.
+    /// If true, every packet that a port puts on its link is reported.
     pub(super) of_packets: bool,
     /// True if other processes share the rack, so that the real time of each event is needed.
     pub(super) is_shared: bool,

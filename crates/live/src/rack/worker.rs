@@ -23,7 +23,8 @@ pub(super) struct Incoming {
     pub(super) port: PortId,
     /// Lateness beyond which a packet slips: four times the serialization delay of a full packet on the link.
     pub(super) patience: Duration,
-    /// True if another thread owns the sending end, so that this thread must check the ring for new packets.
+    /// True if another thread that shares this memory owns the sending end, so that this thread must check the ring for
+    /// new packets.
     pub(super) is_remote: bool,
     /// The tag of packets that were sent since the link last failed.
     pub(super) tag: u8,
@@ -98,8 +99,8 @@ impl Standing {
 /// Virtual time is held if a due event is late by more than this time. Packets slip at a much smaller lateness.
 const FAR_BEHIND: Duration = Duration::from_ms(1);
 
-/// Number of rounds between two executions of less urgent work, and also the largest number of events that one round
-/// handles.
+/// Largest number of rounds between two executions of less urgent work, and also the largest number of events that one
+/// round handles.
 const SELDOM: u32 = 64;
 
 impl Worker {
@@ -149,9 +150,9 @@ impl Worker {
     }
 
     /// Holds virtual time if the thread's next event, or a packet that the thread must write to another machine, is
-    /// late by more than [`FAR_BEHIND`]. Otherwise a source that paces itself by the clock would send more than the
-    /// thread can carry, and fewer and fewer packets would arrive. Returns the virtual time after the hold, or `now` if
-    /// nothing is that late.
+    /// late by more than [`FAR_BEHIND`]. Without a hold, a source that paces itself by the clock would send more than
+    /// the thread can carry, and fewer and fewer packets would arrive. Returns the virtual time after the hold, or
+    /// `now` if nothing is that late.
     #[inline]
     fn in_time(&self, now: Time) -> Time {
         let mut first = self.fabric.events.first().map_or(now, |(at, _)| at);
@@ -167,7 +168,7 @@ impl Worker {
 
     /// Handles all events as fast as possible, in order, until none is left or the time limit passes: virtual time
     /// jumps from one event to the next. Measures the throughput of a rack with one polling thread. Hello messages
-    /// never end, so `rush` ends when no other event is left.
+    /// never end, so `rush` also ends when only hello messages are left.
     pub(super) fn rush(&mut self) {
         let says_hello = self.nodes.iter().any(|node| node.discovery().is_some());
         let mut round: u32 = 0;

@@ -1,4 +1,5 @@
-//! A header that Raddle's crates do not know runs in both engines. The header is a note that counts its hops.
+//! Packets with a header that Raddle's crates do not know cross both engines. The header is a note that counts its
+//! hops.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -31,7 +31,7 @@ impl Host for Shared {
 }
 
 /// The state of a node: the digest and the size of its table, the rate of every flow as the node would compute it, and
-/// the rate limits that the node enforces. Both are pairs of a flow's key and the bits of an f64.
+/// the rate limits that the node enforces. Each rate and each limit is a pair of a flow's key and the bits of an `f64`.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
 struct Rack {
@@ -111,7 +111,7 @@ fn trace() -> Vec<Flow> {
     (0..FLOWS).map(flow).collect()
 }
 
-/// Number of packets that left their source, for each flow.
+/// Number of data packets that left their source, for each flow.
 fn packets_sent(trace: &Trace, topology: &Topology) -> BTreeMap<u64, usize> {
     let mut sent = BTreeMap::new();
     for (_, link, bytes) in &trace.packets {

@@ -189,7 +189,7 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
 }
 
 /// For 2 ms the links lose one packet in five, except in the run with PFQ. So nodes miss hello messages, and sometimes
-/// mark a working link as failed. The run still ends.
+/// mark a working link as failed. All flows are still delivered.
 #[test]
 fn nodes_that_say_hello_send_the_same_bytes_in_both_engines() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));

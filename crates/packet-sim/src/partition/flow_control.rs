@@ -9,8 +9,8 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Class, FlowControlAccount, LinkId, Node, Packet, PortId, Time};
 
 impl Fabric {
-    /// Charges a packet that arrived by the port `arrival` to the node's memory. The packet occupies the memory while
-    /// it is queued or, if its transmission has begun, until the time `leaves`.
+    /// Charges a packet that arrived by the port `arrival` to the node's memory. If `leaves` is `None`, the packet
+    /// occupies the memory while it is queued. Otherwise the packet occupies the memory until the time `leaves`.
     #[inline]
     pub(super) fn occupy(
         &mut self,
@@ -68,7 +68,7 @@ impl Fabric {
         self.occupy(node, arrival, class, size, Some(leaves));
     }
 
-    /// Frees the memory of packets that arrived over a link and have left by now.
+    /// Frees the memory of packets that arrived by the port at `link` and have left the node by now.
     #[inline]
     fn settle_departures(&mut self, node: &mut Node<Self>, link: usize) {
         let now = self.now;
@@ -202,7 +202,7 @@ impl Partition {
         self.fabric.flow_control_wakes(&mut self.nodes[owner], link as usize);
     }
 
-    /// Counters of flow control for each link of this partition, up to `now`.
+    /// Counters of flow control for each link of this partition that has flow control, up to `now`.
     pub(crate) fn flow_control_accounts(
         &self,
         now: Time,

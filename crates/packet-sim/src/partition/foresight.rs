@@ -30,7 +30,7 @@ impl Partition {
         }
     }
 
-    /// Prefetches an event's packet, node and port state.
+    /// For an arrival, prefetches the packet and the node. For the end of a transmission, prefetches the port's queue.
     #[inline]
     fn foresee_place(&self, event: Event) {
         let index = event.index() as usize;
@@ -53,7 +53,7 @@ impl Partition {
         }
     }
 
-    /// Prefetches data for the following events when an event is about to be taken.
+    /// Prefetches data for the following events when an event is about to be processed.
     #[inline]
     pub(super) fn foresee_next(&mut self) {
         if let Some(link) = self.guess.take() {

@@ -18,7 +18,7 @@ pub(super) struct Links {
     pub(super) depths: Vec<QueueDepths>,
 }
 
-/// Memory of a link in bytes.
+/// Memory of a directed link and its port in bytes.
 pub(crate) const BYTES_A_LINK: usize =
     size_of::<Port>() + size_of::<PortState>() + size_of::<Option<Box<Special>>>() + size_of::<LinkId>();
 

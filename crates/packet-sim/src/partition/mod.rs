@@ -48,8 +48,8 @@ pub(crate) struct Partition {
     /// Buffer for the keys of held packets that simultaneous credits free. It is kept between calls to save
     /// allocations.
     freed: Vec<HoldKey>,
-    /// The link by which the packet of a later event will probably leave. Its list of packets is prefetched when the
-    /// next event is taken.
+    /// The link by which the packet of a later event will probably leave. The link's list of packets is prefetched when
+    /// the next event is processed.
     guess: Option<u32>,
 }
 
@@ -180,7 +180,7 @@ impl Partition {
         self.division.home(node) == self.number
     }
 
-    /// Counters of the packets sent over each link.
+    /// Statistics of each link.
     pub(crate) fn link_stats(&self) -> impl Iterator<Item = (LinkId, &LinkStats)> {
         let links = &self.fabric.links;
         links.ids.iter().copied().zip(links.ports.iter().map(|port| &port.stats))

@@ -71,7 +71,8 @@ impl Fabric {
         false
     }
 
-    /// Brings `queued` of a port with a ledger up to `now`. Returns the number of packets that have not left the port.
+    /// Removes from a port's ledger the packets that have left the port by `now`. Unless the port is served, also
+    /// subtracts the bytes of these packets from `queued`. Returns the number of packets that have not left the port.
     pub(super) fn settle_ledger(&mut self, link: usize, now: Time) -> usize {
         let port = &mut self.links.ports[link];
         let special = self.links.specials[link].get_or_insert_default();

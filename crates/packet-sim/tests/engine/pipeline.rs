@@ -249,8 +249,8 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
 fn a_link_loses_packets_in_flight_and_new_packets_while_it_is_down() {
     let change = |at, up| Change { at: ns(at), links: vec![LinkId(0)], up, discovery: Duration::ZERO };
     let changes = vec![change(2_450, false), change(9_000, true)];
-    // The first packet is delivered at 1,300 ns. At 2,450 ns the second packet is on the link, and the third
-    // packet is queued.
+    // The first packet is delivered at 1,300 ns. At 2,450 ns the second packet is on the link, and the third packet is
+    // in transmission.
     let mut flows: Vec<_> = (0..3).map(|id| flow(id, 0, 1, 1_500, Time::ZERO)).collect();
     flows.push(flow(3, 0, 1, 1_500, ns(5_000)));
     flows.push(flow(4, 0, 1, 1_500, ns(9_000)));

@@ -339,8 +339,8 @@ impl Domain {
         Ok(())
     }
 
-    /// Lets libfabric make progress, and reports the tags of writes that have completed or failed. The words of a
-    /// reported write may be changed.
+    /// Lets libfabric make progress, and reports the tags of writes that have completed or failed. The caller may then
+    /// change the words of these writes.
     ///
     /// # Errors
     /// [`Error::Library`], if the endpoint no longer works.

@@ -293,7 +293,7 @@ proptest! {
             }
         }
         // After any sequence of steps, the ring must still work: the receiver takes all packets, the sender learns that
-        // they were taken, and at least 20 more packets pass.
+        // they were taken, and at least 20 packets pass in total.
         for round in 0..30 {
             pair.settle();
             while pair.take()? {}

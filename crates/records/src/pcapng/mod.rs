@@ -108,7 +108,7 @@ impl PcapngWriter {
         framing::frame(packet, bytes, &mut frame);
         let kept = &frame[..frame.len().min(self.snap_bytes)];
         let ns = sent.as_ps() / PS_PER_NS;
-        let len = |bytes: &[u8]| u32::try_from(bytes.len()).expect("frames are below 4 GiB");
+        let len = |bytes: &[u8]| u32::try_from(bytes.len()).expect("a frame must be below 4 GiB");
         let fields = [interface, (ns >> 32) as u32, ns as u32, len(kept), len(&frame)];
         let pushed = self.block(ENHANCED_PACKET, |block| {
             block.extend(fields.map(u32::to_le_bytes).as_flattened());

@@ -82,7 +82,8 @@ impl FluidScheme {
     /// be `None` if the transport chooses its own paths.
     ///
     /// # Errors
-    /// If the transport has no fluid model, or if its fluid model does not support its parameters.
+    /// If the transport has no fluid model, its fluid model does not support its parameters, or the routing cannot be
+    /// built.
     pub(crate) fn new(
         transport: &Transport,
         routing: Option<&Routing>,

@@ -1,4 +1,4 @@
-//! Control between the two ends of a link: flow control and congestion points.
+//! Control at the ports of links: flow control and congestion points.
 
 pub(crate) mod addresses;
 pub mod pfc;

@@ -143,7 +143,8 @@ pub trait Field: Sized {
     /// The allowed words if the field is a choice, the default first; otherwise empty.
     const WORDS: &'static [&'static str] = &[];
 
-    /// Converts an experiment's value to the field's type; `None` if the value is of another kind.
+    /// Converts an experiment's value to the field's type; `None` if the value is of another kind or too large for the
+    /// type.
     fn of(value: Value) -> Option<Self>;
 }
 
@@ -273,7 +274,8 @@ pub const fn declared<T: Field>(field: &str, parameter: Parameter) -> Parameter 
 /// Reads the next field of a struct; for [`parameters!`](crate::parameters).
 ///
 /// # Panics
-/// If there is no next value, or if the value is of another kind. [`declared`] rules out both cases.
+/// If there is no next value, or if the field cannot hold the value. [`declared`] and [`Settings::values_of`] rule out
+/// both cases.
 #[doc(hidden)]
 #[must_use]
 pub fn read<T: Field>(values: &mut impl Iterator<Item = Value>) -> T {

@@ -1,6 +1,6 @@
 //! Parameters of schemes. A scheme declares its parameters once, as a typed struct
 //! ([`parameters!`](crate::parameters)). The parser of experiment files, the command `explain` and the checks read the
-//! same declaration as data. None of these three contains code for particular schemes.
+//! same declaration as data.
 
 mod declare;
 #[cfg(test)]
@@ -57,7 +57,7 @@ impl Growth {
 pub struct Parameter {
     /// The parameter's key in the scheme's table of the experiment.
     pub name: &'static str,
-    /// A description of the parameter in one sentence.
+    /// A description of the parameter.
     pub doc: &'static str,
     /// The value if the experiment does not set the parameter. Its variant is the kind of value that the parameter
     /// takes.

@@ -65,7 +65,7 @@ impl Flowlets {
 
     /// The port for a packet whose flow has this hash. As long as the flowlet lasts and its port is among `ports`, the
     /// packet takes the flowlet's port. Otherwise the packet takes the port that `choose` returns. The argument of
-    /// `choose` is the slot's last port if `ports` contains that port, even if the flowlet has ended; otherwise `None`.
+    /// `choose` is the slot's last port, or `None` if the slot is unused or `ports` does not contain this port.
     #[inline]
     #[allow(clippy::cast_possible_truncation, reason = "a slot holds a port of 16 bits")]
     pub(crate) fn port(

@@ -1,7 +1,7 @@
 //! The next hops of a node: the ports on shortest paths, according to the failures that the node knows of.
 //!
-//! Every load balancer chooses among these ports. Packets sent to a failed link are lost until the failure is
-//! discovered. From then on, paths are the shortest paths of the surviving fabric.
+//! Most routings choose among these ports. Packets sent to a failed link are lost until the failure is discovered. From
+//! then on, paths are the shortest paths of the surviving fabric.
 
 use raddle_core::{DropReason, LinkId, NodeId, Packet, PortId, Verdict};
 use raddle_topology::Topology;

@@ -18,7 +18,7 @@
 //! fabric has no events. The next packet restarts the timer. The capacity then changes as if the idle time had been one
 //! interval.
 //!
-//! Cost per packet: a few additions. Cost per round trip: one division.
+//! Cost per packet: a few additions. Cost per round trip: a few divisions.
 
 use crate::transport::explicit::Backlog;
 use raddle_core::{Duration, PortState, Rate, Time};

@@ -3,7 +3,7 @@
 //!
 //! A flow without packets for a long time is forgotten, because its sender may be dead, or the packet that closes the
 //! flow may be lost. If the sender is alive, the flow's next packet adds the flow again. Cost: one hash-map look-up per
-//! packet, and occasionally a walk through all flows.
+//! operation, and occasionally a walk through all flows.
 
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;

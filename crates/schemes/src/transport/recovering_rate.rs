@@ -58,9 +58,9 @@ impl RecoveringRate {
         self.rate = ((self.rate as f64 * share) as u64).max(least.as_bps().min(self.line_rate));
     }
 
-    /// Sets the target rate to `target`, or to line rate if that is less. Then halves the distance between the current
-    /// rate and the target rate. A rate within a ten-thousandth of line rate becomes line rate, because halving would
-    /// never reach line rate.
+    /// Sets the target rate to `target`, or to line rate if line rate is less. Then halves the distance between the
+    /// current rate and the target rate. A rate within a ten-thousandth of line rate becomes line rate, because halving
+    /// would never reach line rate.
     pub(crate) fn recover(&mut self, now: Time, target: Rate) {
         self.settle(now);
         self.target = target.as_bps().min(self.line_rate);

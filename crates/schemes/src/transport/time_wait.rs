@@ -4,8 +4,8 @@
 use raddle_core::{Duration, FlowKey, Time};
 use rustc_hash::FxHashMap;
 
-/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span`. Only the
-/// insertion of another flow removes old acknowledgements.
+/// The last acknowledgements of finished flows. Each acknowledgement is kept for at least one `span`. Only an insertion
+/// removes old acknowledgements.
 #[derive(Debug)]
 pub(crate) struct TimeWait<A> {
     span: Duration,
@@ -56,7 +56,7 @@ mod tests {
         finished.insert(at(0), FlowKey(1), 'a');
         finished.insert(at(9), FlowKey(2), 'b');
         finished.insert(at(10), FlowKey(3), 'c');
-        assert_eq!(finished.find(at(19), FlowKey(2)), Some('b'), "the second look-up extended the time");
+        assert_eq!(finished.find(at(19), FlowKey(2)), Some('b'), "this look-up extends the time");
         finished.insert(at(20), FlowKey(4), 'd');
         assert_eq!([1, 2, 3].map(|key| finished.find(at(21), FlowKey(key))), [None, Some('b'), Some('c')]);
     }

@@ -38,7 +38,7 @@ pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Duration) -> F
 
 /// Query aggregation: `count` flows of 2 to 198 KB to one receiver, which all start at time zero. The other servers
 /// take turns as the sender of a flow. If `with_deadlines` is true, deadlines are drawn from an exponential
-/// distribution with a mean of 20 ms; shorter ones than 3 ms become 3 ms.
+/// distribution with a mean of 20 ms. Deadlines below 3 ms become 3 ms.
 pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
     let mut random = Stream::new(seed, 0, "query");
     let receiver = random.below(12) as u32;

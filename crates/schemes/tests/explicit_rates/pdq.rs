@@ -285,7 +285,7 @@ fn subflows_help_where_there_is_room() {
 fn ranking_by_sent_bytes_ends_flows_sooner_than_random_ranking() {
     let ranked = |ranking| {
         let settings = &[("ranking", Value::Choice(ranking))];
-        // One flow in ten is long.
+        // On average, one flow in ten is long.
         let mean = |seed: u64| {
             let mut random = Stream::new(seed, 0, "sizes");
             let flows: Vec<Flow> = (0..10)
@@ -321,7 +321,7 @@ fn losses_delay_flows_little() {
 }
 
 /// Completion times relative to an omniscient scheduler stay below the bounds from the calibration in
-/// specifications/pdq.md §13. The shares of flows that meet their deadlines stay above its bounds.
+/// specifications/pdq.md §13. The shares of flows that meet their deadlines stay above the calibration's bounds.
 #[test]
 fn completion_times_and_deadlines_are_those_of_the_calibration() {
     for (settings, ratios, met) in [(&[][..], [1.7, 1.55], [0.88, 0.8]), (LITERAL, [1.7, 1.75], [0.8, 0.7])] {

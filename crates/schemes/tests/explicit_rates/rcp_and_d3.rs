@@ -86,7 +86,7 @@ fn all_sums_of_d3_are_zero_when_all_flows_have_ended() {
         ports.iter().map(|port| port.lock().expect("one thread").controller().sums()).collect()
     };
     assert!(sums(Memory::Flows).iter().all(|sums| *sums == Sums::default()));
-    assert!(sums(Memory::Sums).iter().any(|sums| *sums != Sums::default()), "losses spoil what is believed");
+    assert!(sums(Memory::Sums).iter().any(|sums| *sums != Sums::default()), "losses make the sums wrong");
 }
 
 #[test]

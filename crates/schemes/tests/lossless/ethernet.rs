@@ -1,4 +1,5 @@
-//! Helpers for lossless fabrics in the packet engine: adapters, pauses, and hosts that stop their senders.
+//! Helpers for tests of lossless fabrics in the packet engine: fabrics, flows, pauses, and hosts that stop their
+//! senders.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -147,7 +147,7 @@ fn oracle_8_10_a_pause_runs_out_by_itself() {
 }
 
 /// Slows some links of a tree, each to the given percentage of its rate, and sends one flow of 90% load to host `dst`.
-/// Returns the utilisation of the host's link.
+/// Returns the utilisation of the link to this host.
 fn share_of(
     topology: Topology,
     slowed: &[(u32, u32, u64)],
@@ -170,7 +170,7 @@ fn share_of(
 }
 
 /// The links from the roots down to the half of a 2-ary 3-tree that contains host 4, and their rates in percent. Path
-/// number 1 + 2a + b of specifications/cee.md §6.4 crosses the root with the plane digits b and a.
+/// number 1 + 2a + b of specifications/cee.md §6.4 leads to parent a of the leaf, and then to parent b of this parent.
 fn fig_9() -> [(u32, u32, u64); 4] {
     let xgft = Xgft::new(XgftSize::k_ary_n_tree(2, 3));
     let leaf = xgft.parent(raddle_core::NodeId(0), 0);

@@ -68,7 +68,7 @@ fn flows(pairs: &[(u32, u32)], stream: &mut Stream) -> Vec<Flow> {
     all
 }
 
-/// The fabrics, each with the routings that support it.
+/// The fabrics, each with the routings to test on the fabric.
 fn fabrics(delay: Duration) -> Vec<(&'static str, Topology, &'static [&'static str])> {
     const IN_TREES: &[&str] = &["d-mod-k", "s-mod-k", "hashed", "random-up", "switch-ar", "spray"];
     let xgft = |children: &[u32], parents: &[u32]| {
@@ -277,8 +277,7 @@ fn a_sender_goes_on_after_its_link_failed_under_a_frame() {
     }
 }
 
-/// A link fails while traffic is paused, and comes up again. All memory is released, so that later flows run at full
-/// rate.
+/// A link fails while traffic is paused, and comes up again. All memory is released, and no memory overflows.
 #[test]
 fn failures_amid_pauses_leave_no_memory_behind() {
     for routing in ["d-mod-k", "random-up"] {

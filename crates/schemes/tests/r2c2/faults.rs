@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 const LONG: u64 = 1 << 40;
-/// Faults occur and flows start before this time.
+/// Faults begin and flows start before this time.
 const FAULTS_US: u64 = 2_500;
 /// By this time all nodes have had time to recover.
 const END_US: u64 = 9_000;
 
 /// The kinds of faults in a schedule.
 #[derive(Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each switches one kind of fault")]
+#[expect(clippy::struct_excessive_bools, reason = "each flag turns one kind of fault on")]
 struct Kinds {
     failures: bool,
     small_queues: bool,

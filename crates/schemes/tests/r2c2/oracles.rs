@@ -191,7 +191,7 @@ fn oracle_o12_other_flows_use_the_rate_that_a_host_limited_flow_leaves() {
     let topology = torus(&[8, 8, 8]);
     let mut flows = vec![flow(0, 0, 2, LONG, Time::ZERO), flow(1, 0, 2, 2_000_000_000, Time::ZERO)];
     flows[1].app_rate = Some(Rate::from_gbps(2));
-    // With this start policy, flows have no rate at first. The first rates come from the first computation, which
+    // With this start policy, flows have no rate limit at first. The first rates come from the first computation, which
     // includes both flows.
     let params = Params { start: raddle_schemes::transport::r2c2::StartPolicy::Line, ..Params::default() };
     let rack = rack(&topology, params, flows, Some(us(20_000)), vec![], None);

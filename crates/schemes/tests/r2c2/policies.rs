@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// The capacity that flows can use on the link from node 3 to node 4 of a ring.
 const USABLE: f64 = 9.5e9;
 
-/// Parameters with short ticks, so that no burst from before the first tick disturbs the measurement.
+/// Parameters with a short interval between ticks, so that no burst from before the first tick disturbs the
+/// measurement.
 fn params(policy: Policy) -> Params {
     let rho = Duration::from_us(50);
     Params { policy, rho, only_lasting: false, start: StartPolicy::Local, ..Params::default() }
@@ -91,7 +92,7 @@ fn a_tenant_gets_no_more_by_opening_more_flows() {
     assert_near(by_tenant[&1], USABLE / 2.0 * 3.0 / 4.0);
 }
 
-/// Delivery time of each flow, by flow number.
+/// Delivery time of each flow, by flow id.
 fn completions(policy: Policy, flows: Vec<Flow>) -> BTreeMap<u32, Time> {
     let rack = rack(&torus(&[10]), params(policy), flows, None, Vec::new(), None);
     let heard = rack.simulation.observer();
@@ -142,7 +143,7 @@ fn a_new_weight_is_known_to_all() {
     crate::rack::assert_converged(&rack, &[]);
     let shares = rack.nodes[7].lock().expect("no panic").compute_all();
     let rate_of = |src: u32| shares.iter().find(|(key, _)| NodeId(key >> 16) == NodeId(src)).expect("live").1;
-    // The first flow started with a weight of 26. Its weight is lower now, because the flow has been faster than its
+    // The first flow started with a weight of 27. Its weight is lower now, because the flow has been faster than its
     // deadline required.
     let ratio = rate_of(1) / rate_of(2);
     assert!((10.0..22.0).contains(&ratio), "{shares:?}");

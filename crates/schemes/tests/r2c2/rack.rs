@@ -90,7 +90,7 @@ pub(crate) fn rack(
     rack_under(topology, params, flows, config, limit_packets)
 }
 
-/// A rack with link changes, errors and a queue limit.
+/// Runs a rack with the link changes and errors of `config`, and with a queue limit.
 pub(crate) fn rack_under(
     topology: &Arc<Topology>,
     params: Params,
@@ -102,7 +102,7 @@ pub(crate) fn rack_under(
     rack_of(topology, |id| R2c2Node::new(&fabric, id, 1), params.hop_bits, flows, limit_packets, config)
 }
 
-/// A rack of any kind of nodes, with source routes of `hop_bits` bits per hop.
+/// Runs a rack of any kind of nodes, with source routes of `hop_bits` bits per hop.
 pub(crate) fn rack_of<H: Host + 'static>(
     topology: &Arc<Topology>,
     node: impl Fn(NodeId) -> H,

@@ -63,7 +63,7 @@ impl Host for Script {
     }
 }
 
-/// A packet that crossed a link. `arrived` is the arrival time of its first bit.
+/// A packet that crossed a link. `arrived` is the arrival time of its last bit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) arrived: Time,

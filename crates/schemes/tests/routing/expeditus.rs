@@ -84,7 +84,7 @@ fn assert_times(times: &[f64], hops: &[f64]) {
 }
 
 /// Oracle of specifications/expeditus.md §11.5, and the times of §5.5: a flow from the first host of the first pod to
-/// the last host of the second. (In the specification, the SYN has an option, and tags make some frames a little
+/// the last host of the second pod. (In the specification, the SYN has an option, and tags make some frames a little
 /// longer. The specification's 16.55 us are therefore 16.54 us here.)
 #[test]
 fn oracle_11_5_a_connection_between_pods() {

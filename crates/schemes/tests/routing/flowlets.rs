@@ -100,7 +100,7 @@ fn random(count: u32) -> Vec<Flow> {
     (0..count).map(flow).collect()
 }
 
-/// Each host of one leaf sends 10 MB to a host of the other leaf, which takes 8.3 ms at line rate. Each flow starts 0.5
+/// Each host of one leaf sends 10 MB to a host of the other leaf, which takes 8.4 ms at line rate. Each flow starts 0.5
 /// ms after the previous flow, so the last flow starts at 3.5 ms. If no two flows share an uplink, the last flow ends
 /// at about 11.9 ms.
 #[test]

@@ -92,7 +92,7 @@ impl Hops {
     }
 
     /// Returns the median number of shortest paths: the smallest number for which at least half of the pairs of
-    /// distinct hosts have at most this number. Unconnected pairs are ignored.
+    /// distinct hosts have at most this number. Unconnected pairs are ignored. `None` if no two hosts are connected.
     #[must_use]
     pub fn median_paths(&self) -> Option<f64> {
         let pairs: u64 = self.paths.values().sum();

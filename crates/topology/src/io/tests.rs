@@ -94,7 +94,8 @@ fn networkx_node_link_is_read() {
 
 #[test]
 fn networkx_graphml_is_read() {
-    // The output of `networkx.generate_graphml` (networkx 3.6), with a default value added.
+    // The output of `networkx.generate_graphml` (networkx 3.6), with a default value, a comment, character references
+    // and a CDATA section added.
     let topology = read_graphml(
         r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="d2" for="edge" attr.name="delay_ps" attr.type="long"><default>500</default></key>
@@ -271,7 +272,7 @@ fn hosts_beside_switches_relay_only_if_they_are_asked_to() {
     assert_eq!(distance(&again, 0, 2), Some(4), "written as it was");
 }
 
-/// In a graph that has only hosts, hosts forward packets by default.
+/// A switch whose `relay` is false still does not relay after the topology is written and read again, in both formats.
 #[test]
 fn a_switch_that_does_not_relay_survives() {
     let graph = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "switch", "relay": false } ],
@@ -282,6 +283,7 @@ fn a_switch_that_does_not_relay_survives() {
     assert!([topology, by_json, by_xml].iter().all(|topology| !topology.relays(NodeId(1))));
 }
 
+/// In a graph that has only hosts, hosts forward packets by default.
 #[test]
 fn hosts_of_a_graph_without_switches_relay_unasked() {
     let line = r#"{ "nodes": [ { "id": 0, "kind": "host" }, { "id": 1, "kind": "host" }, { "id": 2, "kind": "host" } ],

@@ -43,7 +43,7 @@ pub(super) fn spread(
         links.push(crossed);
         levels.push(level);
     }
-    // Number of shortest paths from each node to `dst`; used only by `Split::Paths`.
+    // Number of shortest paths from each node to `dst`. Only `Split::Paths` uses this number.
     let mut paths: Vec<BTreeMap<NodeId, f64>> = levels.clone();
     if split == Split::Paths {
         for level in &mut paths {

@@ -1,5 +1,5 @@
-//! Throughput of oblivious routing: the load that a traffic pattern puts on the busiest link (Towles and Dally 2002;
-//! R2C2 Fig. 2).
+//! Throughput of oblivious routing, computed from the load that a traffic pattern puts on the
+//! busiest link (Towles and Dally 2002; R2C2 Fig. 2).
 
 use super::{Protocol, Routing};
 use crate::{Grid, Shape};
@@ -14,7 +14,8 @@ pub enum Pattern {
     Uniform,
     /// In every dimension of size `k`, a source at coordinate `x` sends to coordinate `k - 1 - x`.
     BitComplement,
-    /// Coordinates are rotated by one: `(x, y)` becomes `(y, x)`, and `(x, y, z)` becomes `(y, z, x)`.
+    /// The source's coordinates are rotated by one: `(x, y)` sends to `(y, x)`, and `(x, y, z)` to
+    /// `(y, z, x)`.
     Transpose,
     /// The destination is `k / 2 - 1` steps up in the first dimension, which has `k` nodes.
     Tornado,

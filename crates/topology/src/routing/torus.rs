@@ -1,5 +1,6 @@
-//! Routing on a full torus by arithmetic on coordinates. The weights of a source are the weights of node 0, translated
-//! to this source; only dimension order computes them for each source.
+//! Routing on a full torus by arithmetic on coordinates. Dimension order computes the weights of
+//! each pair of nodes. For the other protocols, weights are stored for node 0 and translated to
+//! other nodes.
 
 use super::LEAST_WEIGHT;
 use super::box_rows::box_row;
@@ -17,10 +18,11 @@ const MAX_SIZE: u32 = 256;
 /// The weight of one link for a packet from node 0: the link's node and port, and the expected traversals.
 pub(super) type Entry = (u32, u16, f32);
 
-/// Weights from node 0 by offset, computed on first use.
+/// For each destination, the weights for a packet from node 0, computed on first use.
 type RowsByOffset = Vec<OnceLock<Box<[Entry]>>>;
 
-/// The expected traversals of each link by a Valiant packet: on the way from node 0, and on the way to node 0.
+/// The expected traversals of each link by a Valiant packet: on the way from node 0 to the
+/// waypoint, and on the way from the waypoint to node 0.
 type Valiant = (Box<[f64]>, Box<[f64]>);
 
 #[derive(Debug)]
@@ -31,9 +33,9 @@ pub(super) struct Torus {
     coordinates: Vec<u8>,
     /// Per dimension, `moved[s * k + x]` is the dimension's stride times `(x + s) mod k`.
     moved: Vec<Vec<u32>>,
-    /// Weights from node 0 to each offset, for each protocol that uses them.
+    /// Weights from node 0 to each destination, for each protocol whose weights are stored.
     rows: [OnceLock<RowsByOffset>; 5],
-    /// Expected traversals of each link under Valiant routing, on the way from node 0 and on the way to node 0.
+    /// Expected traversals of each link by a Valiant packet, computed on first use.
     valiant: OnceLock<Valiant>,
 }
 
@@ -409,8 +411,7 @@ impl Torus {
                 out.push((LinkId::of(at.index() * ports + port.index()), next));
             });
         };
-        // Each link on the paths between the two nodes is visited once, so the function needs no array over
-        // the whole torus.
+        // `spread` reports each link on the paths once, so no array over the whole torus is needed.
         let mut row = Vec::new();
         spread(NodeId(0), dst, split, &mut closer, |link, weight| row.extend(entry(link.index(), weight)));
         row.sort_unstable_by_key(|&(node, port, _)| (node, port));

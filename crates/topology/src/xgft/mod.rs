@@ -1,11 +1,13 @@
 //! Coordinates in extended generalized fat trees: parents and children, common ancestors of hosts, and ports.
 //!
-//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995); specifications/cee.md §1.1.
-//! Level 0 contains the hosts, and levels 1 to h contain switches. A vertex of level l is `<l; p_h..p_{l+1};
-//! u_l..u_1>`. The vertex is one of the tops of a subtree of height l. The subtree digits p name this subtree. The
-//! plane digits u distinguish the tops of the subtree. Two vertices of adjacent levels are joined if they agree in all
-//! digits that both have. Ids are assigned level by level, hosts first. Within a level, vertices are ordered by the
-//! label read as one number, whose last digit is the lowest. All results are arithmetic on ids; there is no table.
+//! `XGFT(h; m1..mh; w1..wh)` of Öhring et al., "On Generalized Fat Trees" (IPPS 1995);
+//! specifications/cee.md §1.1. Level 0 contains the hosts, and levels 1 to h contain switches. A
+//! vertex of level l has the label `<l; p_h..p_{l+1}; u_l..u_1>`. The vertex is one of the tops of
+//! a subtree of height l. The subtree digits p name this subtree. The plane digits u distinguish
+//! the tops of the subtree. Two vertices of adjacent levels are joined if they agree in all digits
+//! that both have. Ids are assigned level by level, hosts first. Within a level, vertices are
+//! ordered by the digits of the label, read as one number whose last digit is the lowest. All
+//! results are arithmetic on ids; there is no table.
 
 use crate::Below;
 use raddle_core::{NodeId, PortId};
@@ -191,7 +193,7 @@ impl Xgft {
         self.node(level - 1, (subtree * self.children(level) + digit, plane % self.planes[level - 1]))
     }
 
-    /// Returns the port of a switch that leads to one of its children.
+    /// Returns the port of `switch` that leads to `child`, which must be one of its children.
     #[must_use]
     pub fn port_to(&self, switch: NodeId, child: NodeId) -> PortId {
         port_id(self.subtree_digit(child, self.level(switch)))
@@ -221,9 +223,7 @@ impl Xgft {
         }
     }
 
-    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`. A switch of this level that routes by
-    /// the number of a packet's source or destination divides this number by the number of tops. The quotient modulo
-    /// the number of parents selects the port up.
+    /// Returns the number of tops of a subtree of this height, `w1 * .. * wl`.
     #[must_use]
     pub fn planes(&self, level: usize) -> u32 {
         self.planes[level]

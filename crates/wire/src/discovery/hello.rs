@@ -3,7 +3,7 @@
 //! | byte | bits | field |
 //! |---|---|---|
 //! | 0 | 8 | type 0x84 |
-//! | 1 | 8 | 1 if hellos from the receiver reach the sender, otherwise 0 |
+//! | 1 | 8 | 1 if packets from the receiver reach the sender, otherwise 0 |
 //! | 2 | 16 | Internet checksum of all bytes |
 //! | 4 | 32 | number of the directed link that carries the hello |
 //! | 8 | 64 | digest of all link states that the sender knows |
@@ -12,12 +12,13 @@ use crate::checksum::{fold, sum, verify};
 use crate::field::{first, get32, get64, put16, put32, put64};
 use crate::{Class, Ends, Error, HeaderInfo, PacketKind};
 
-/// The hello that a node sends to a neighbour in each period.
+/// The hello that a node sends periodically over a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
     /// Number of the directed link that carries the hello. The receiver checks that the hello arrived over this link.
     pub link: u32,
-    /// True if hellos from the receiver reach the sender. A link works only if hellos arrive in both directions.
+    /// True if packets from the receiver reach the sender. A link works only if packets arrive in
+    /// both directions.
     pub hears: bool,
     /// Digest of all link states that the sender knows. Neighbours with different digests exchange all their link
     /// states.

@@ -32,7 +32,7 @@ pub const fn prefix<H: ExtensionHeader>() -> [u8; PREFIX] {
 pub trait Object: HeaderInfo + Debug + Any + Send + Sync {
     /// Returns a copy.
     fn boxed(&self) -> Box<dyn Object>;
-    /// Returns true if `other` is the same header with the same fields.
+    /// Returns true if `other` is a header of the same type with the same fields.
     fn is_equal(&self, other: &dyn Object) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! Tests with a header from outside this project's crates.
+//! Tests with headers that are not built in.
 
 use super::*;
 use crate::field::{first, part};

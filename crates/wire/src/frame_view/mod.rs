@@ -42,8 +42,8 @@ impl PartialEq for FrameView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IpView {
     protocol: u8,
-    /// Source and destination port; 0 for protocols without ports. Also 0 for fragments, so that all fragments of a
-    /// packet count as one flow.
+    /// Source and destination port; 0 for protocols without ports and for incomplete headers. Also
+    /// 0 for fragments, so that all fragments of a packet count as one flow.
     ports: (u16, u16),
     ecn: Ecn,
     opening: Option<Opening>,
@@ -179,7 +179,8 @@ impl IpView {
         let Some(mut body) = body.filter(|_| header[0] >> 4 == 6) else { return Ok(None) };
         let mut protocol = header[6];
         let mut is_fragment = false;
-        // Extension headers (RFC 8200 §4) begin with the next header's number and their own length.
+        // An extension header (RFC 8200 §4) begins with the next header's number and, except in a
+        // fragment header, its own length.
         while let Some(units) = extension_unit(protocol)
             && let Some(extension) = body.first::<4>()?
             && let Some(behind) = body.behind(units(extension[1].into()))
@@ -259,8 +260,8 @@ impl HeaderInfo for FrameView {
         Class(self.priority)
     }
 
-    /// Returns the five-tuple of any IP packet. The ports are 0 if the protocol has none, or if the packet is a
-    /// fragment.
+    /// Returns the five-tuple of any IP packet. The ports are 0 if the protocol has none, if the
+    /// packet is a fragment, or if its TCP or UDP header is incomplete.
     #[inline]
     fn five_tuple(&self) -> Option<FiveTuple> {
         let Ends { src, dst } = self.ends;

@@ -14,9 +14,9 @@ use crate::{Ends, Error, FlowKey, HeaderInfo};
 /// | 6-7 | from |
 /// | 8-15 | arrived |
 ///
-/// The packet is sent from the flow's destination to its source and names the flow. Its `seq` is the number of the
-/// acknowledged packet. The checksum covers the payload if the header has
-/// [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
+/// The packet is sent from the flow's destination to its source and names the flow. Its `seq` is the
+/// number of the packet that the acknowledgement answers. The checksum covers the payload if the header
+/// has [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// The header for the path to the flow's source; its `plen` is 16.

@@ -35,7 +35,8 @@ pub struct Data {
     pub plen: u16,
     /// Number of hops in the route.
     pub rlen: u8,
-    /// Number of hops already taken; each relay adds one. The checksum does not cover this field.
+    /// Number of hops already taken; each node that forwards the packet adds one. The checksum does not
+    /// cover this field.
     pub ridx: u8,
     /// Combination of [`FLAG_PAYLOAD_COVERED`] and [`FLAG_LAST`].
     pub flags: u8,

@@ -9,7 +9,7 @@ use crate::{Ends, Error, FlowKey, HeaderInfo, PacketKind, checksum};
 pub enum EventKind {
     /// A flow starts.
     Start,
-    /// A flow has sent its last byte.
+    /// A flow ends.
     Finish,
     /// A flow's demand changed.
     Demand,

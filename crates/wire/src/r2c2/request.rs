@@ -1,4 +1,5 @@
-//! The request, in which a node asks another node to resend broadcasts or to send a snapshot.
+//! The request, in which a node asks another node to repeat recent broadcasts or to send a
+//! snapshot.
 
 use super::Data;
 use crate::{Ends, Error, HeaderInfo, PacketKind};
@@ -6,8 +7,9 @@ use crate::{Ends, Error, HeaderInfo, PacketKind};
 /// The content that a request asks the receiver to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The broadcasts that the receiver most recently sent over the link to the requesting node. A damaged packet,
-    /// perhaps one of these broadcasts, has arrived over the link. The request has type 0x44.
+    /// New events about the flows in the broadcasts that the receiver recently sent over the link
+    /// to the requesting node. A damaged packet, perhaps one of these broadcasts, has arrived over
+    /// the link. The request has type 0x44.
     Resend,
     /// A [`Snapshot`](super::Snapshot) of the receiver's own flows. The request has type 0x47; the type 0x45 is not
     /// used, because it is the first byte of IPv4 packets.

@@ -1,9 +1,10 @@
 //! TCP over IPv4 (RFC 9293, RFC 791), with selective acknowledgements (RFC 2018).
 //!
-//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is encoded. Two no-operations precede the
-//! option to align its blocks. The window scale of 10 is agreed out of band, since flows may begin without a handshake.
-//! Decoding is more tolerant: it skips options other than SACK. Fields that a [`Segment`] does not store may have any
-//! value for which the checksums are correct. Only IPv4 options and fragments are refused.
+//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is encoded. Two
+//! no-operations precede the option to align its blocks. The window scale of 10 is agreed out of
+//! band, since flows may begin without a handshake. Decoding is more tolerant: it skips options
+//! other than SACK. Fields that a [`Segment`] does not store may have any value for which the
+//! checksums are correct. Only IPv4 options, fragments and wrong lengths are refused.
 
 use crate::field::{get16, get32, put16, put32};
 use crate::ipv4::{self, Ipv4};

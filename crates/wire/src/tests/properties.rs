@@ -303,7 +303,8 @@ proptest! {
     #[test]
     fn one_header_at_most_recognises_a_packet(header in any_header(), bytes in any_bytes()) {
         prop_assert_eq!(Header::recognisers(&bytes_of(&header)), 1);
-        // If a frame ends before its EtherType, both frame types of converged Ethernet recognize it.
+        // If a frame ends before its EtherType, both frame types of converged Ethernet recognise
+        // the frame.
         prop_assert!(Header::recognisers(&bytes) <= 1 || bytes.len() < 18);
     }
 
@@ -312,8 +313,7 @@ proptest! {
         decode_all(&bytes);
     }
 
-    /// Changes one byte of a valid packet, then also cuts the packet off before this byte. Most results pass the first
-    /// checks of a decoder and reach the later checks.
+    /// Changes one byte of a valid packet, then also cuts the packet off before this byte.
     #[test]
     fn damaged_packets_never_panic(header in any_header(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = bytes_of(&header);

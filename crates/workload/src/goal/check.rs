@@ -185,7 +185,7 @@ fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     }
     let differs = tags.iter().find(|(_, tally)| tally.sends != tally.receives);
     let (&tag, &Tally { sends, receives, send_line, receive_line }) =
-        differs.expect("their numbers were found to differ");
+        differs.expect("the sends and receives of a tag must differ in number");
     let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
     let line = if sends > receives { send_line } else { receive_line };
     let problem = format!(

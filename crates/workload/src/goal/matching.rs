@@ -1,4 +1,4 @@
-//! Finds the receive that matches a message, or the message that matches a receive, among those that wait.
+//! Finds the waiting receive that matches a message, or the waiting message that matches a receive.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -11,8 +11,8 @@ pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,
 }
 
-/// Number of low bits of a [`Label`] that hold the number at the end of the label's name. The other bits hold the
-/// number of the stem.
+/// Number of low bits of a [`Label`] that hold the number at the end of the label's name plus one.
+/// These bits are 0 if the name has no number. The other bits hold the number of the stem.
 const NUMBER_BITS: u32 = 48;
 
 /// Maximum number of digits of the number at the end of a label: 10^14 is less than 2^47.

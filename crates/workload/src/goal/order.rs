@@ -23,7 +23,7 @@ pub(super) struct Step {
     /// Number of dependencies that are not yet met.
     unmet: u32,
     pub(super) begun: bool,
-    /// True if the operation is in its stream's `ready` queue.
+    /// True if the operation is in its stream's `ready` queue, or has begun.
     queued: bool,
     /// Operations that wait until this operation begins.
     at_begin: Vec<Slot>,
@@ -31,8 +31,8 @@ pub(super) struct Step {
     at_end: Vec<Slot>,
 }
 
-/// A stream of operations. While one of its computations runs, no other operation of the stream begins. A send or a
-/// receive does not occupy the stream, because it is handed to the network at once.
+/// A stream of operations. While one of its computations runs, no other operation of the stream
+/// begins. A send or a receive does not occupy the stream.
 #[derive(Debug, Default)]
 struct Cpu {
     computing: bool,
@@ -41,9 +41,9 @@ struct Cpu {
     ready: BinaryHeap<Reverse<(u64, Slot)>>,
 }
 
-/// A program in execution. An operation begins only after the next `window` statements of the file have been read. A
-/// dependency may therefore follow the operation that it delays, by at most one window. Of finished operations, only
-/// the labels are kept in memory.
+/// A program in execution. An operation begins only after the next `window` statements, or all
+/// remaining statements, have been read. A dependency may therefore follow the operation that it
+/// delays, by at most one window. Of finished operations, only the labels are kept in memory.
 #[derive(Debug)]
 pub(super) struct Order<P> {
     pub(super) program: P,

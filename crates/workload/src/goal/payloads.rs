@@ -7,8 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The contents of messages in flight, keyed by the name on the wire of the message's flow.
 ///
-/// Simulated packets do not carry application bytes. So the contents of a message are stored here from the start of the
-/// message's flow until the delivery of the flow. No rank reads them before the last byte has arrived.
+/// Simulated packets do not carry application bytes. So the contents of a message are stored here
+/// from the start of the message's flow until the delivery of the flow. No rank reads the contents
+/// before the last byte has arrived.
 pub(super) struct Payloads(Vec<Mutex<FxHashMap<FlowKey, Message>>>);
 
 /// Number of locks; enough that threads rarely wait for each other.

@@ -119,12 +119,13 @@ pub const KNOWN: [Known; 9] = [
 mod tests {
     use super::*;
 
-    /// specifications/cee.md §6.5, Table II without its scale factors. A row holds the program, the paper's number of
-    /// ranks, the table's mean and largest message in bytes, and the skeleton's two values as multiples of the table's
-    /// values. The largest messages agree within 1%, except in IS: its sums of 1,024 buckets and 5 counts are larger
-    /// than the messages of its sort. The means of BT, CG, FT and IS are larger than in the table, and the mean of MG
-    /// is smaller. The reason is that the paper's traces contained further messages, which the paper does not describe.
-    /// LISO and WRF are built to have nearly the table's values.
+    /// specifications/cee.md §6.5, Table II without its scale factors. A row holds the program, the
+    /// paper's number of ranks, the table's mean and largest message in bytes, and the skeleton's
+    /// two values as multiples of the table's values. The largest messages agree within 1%, except
+    /// in IS: its sums of 1,024 buckets and 5 counts are larger than the messages of its sort. The
+    /// means of BT, CG, FT and IS are larger than in the table, and the mean of MG is smaller. The
+    /// paper's traces probably contained further messages, which the paper does not describe. LISO
+    /// and WRF are built to have nearly the table's values.
     #[test]
     fn oracle_6_5_messages_of_table_ii() {
         let table = [

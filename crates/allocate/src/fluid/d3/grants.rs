@@ -27,8 +27,8 @@ pub(super) struct Link {
     /// Number of grants, from the start of `grants`, that are already final in the current call of `settle`, and their
     /// sum in units of `unit_bps`.
     passed: (usize, u64),
-    /// True if the current call of `settle` has already added the flows of all later grants, which are not final, to
-    /// `Reservation::doubts`.
+    /// True if the current call of `settle` has already added the flows of all grants that are not final (see
+    /// `passed`) to `Reservation::doubts`.
     pub(super) doubted: bool,
     /// True if the link is listed in `Reservation::visited`.
     visited: bool,

@@ -14,8 +14,8 @@
 //!
 //! # Cost
 //! When a flow arrives or leaves, the policy examines the flows with deadlines on its links, and the flows whose grants
-//! change as a result. At multiples of [`REFRESH`], the policy examines the flows with deadlines that do not send at
-//! the requested rate. Flows without deadlines take as much time as under [`MaxMin`](crate::MaxMin).
+//! change as a result. At multiples of [`REFRESH`], the policy passes over all flows to find those that update their
+//! requests. Apart from this, flows without deadlines take as much time as under [`MaxMin`](crate::MaxMin).
 
 #![allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 
@@ -32,13 +32,13 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// (specification §11).
 pub const REFRESH: Duration = Duration::from_ms(1);
 
-/// Relative difference within which two rates count as equal.
+/// A flow's rate and request count as equal if their difference is at most this share of the flow's maximum rate.
 const SAME: f64 = 1e-9;
 
 /// Reservations in order of arrival, and max-min fair shares of the unreserved capacity.
 #[derive(Debug, Clone)]
 pub struct Reservation {
-    /// Max-min shares of the capacity that reservations leave. Its slots are the flows' slots.
+    /// Max-min shares of the capacity that reservations leave. A flow has the same slot here as in `flows`.
     rest: Incremental,
     /// The unit in which links count capacity, in bit/s.
     unit_bps: f64,

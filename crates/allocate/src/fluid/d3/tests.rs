@@ -32,7 +32,7 @@ fn from_scratch(policy: &Reservation, rows: &[(usize, Vec<(u32, f32)>)]) -> Vec<
 }
 
 /// Runs jobs on links. Checks all rates, and checks which flows update their requests. Returns the time at
-/// which each job ends.
+/// which each job ends, in seconds; `None` for a job that gives up.
 fn ends(links: &[f64], jobs: &[Job]) -> Vec<Option<f64>> {
     let largest = links.iter().copied().fold(0.0, f64::max);
     // Flow state at the previous settle, indexed by slot.

@@ -19,7 +19,7 @@ use crate::{Changes, Criticality, Fluid, FluidFlow, Rules};
 use raddle_core::{Duration, Time};
 use std::collections::BTreeSet;
 
-/// Flows of at most `MOST_SUBFLOWS` subflows each, served in order of criticality.
+/// Flows of at most 256 subflows each, served in order of criticality.
 #[derive(Debug, Clone)]
 pub struct Subflows {
     /// The schedule of the subflows.

@@ -30,7 +30,7 @@ fn assert_ends(jobs: &[Job], expected: &[f64]) {
 #[test]
 fn a_flow_alone_has_all_its_paths() {
     assert_ends(&[Job::new(6.0, &[0, 4, 1, 5, 2, 6])], &[2.0]);
-    // Two subflows over one link share its capacity.
+    // Two subflows that both use link 0 send no faster together than one subflow.
     assert_ends(&[Job::new(6.0, &[0, 4, 0, 5])], &[6.0]);
 }
 

@@ -21,8 +21,8 @@
 //! # Differs from the specification
 //! - Probes of paused flows do not reduce the capacity that is left when rates are assigned. Instead, each
 //!   link reduces the rates of its flows by the share of its capacity that probes take. With one sending
-//!   flow, the result is the same. The rates are thus a function of the present flows; the specification's
-//!   definition is circular.
+//!   flow, the result is the same as in the specification. The rates are thus a function of the present
+//!   flows; the specification's definition is circular.
 //! - Probes take at most half of a link. On slow links with short round trips, a flow sends a probe only
 //!   after the answer to its previous probe.
 //! - How often a flow probes depends on its position in the order of a link's flows. The position is counted
@@ -126,8 +126,8 @@ struct Member {
     class: u8,
     due: Time,
     order: u64,
-    /// The flow's measure, which is compared before the order of arrival. Not used for [`Measure::Remaining`], which
-    /// changes with time.
+    /// The flow's measure, which is compared before the order of arrival. Not used for [`Measure::Remaining`], whose
+    /// value is computed for each [`Key`].
     measure: u64,
     /// Maximum rate at which the flow can send, bit/s.
     max_bps: f64,

@@ -1,4 +1,4 @@
-//! The order of flows: PDQ's comparator, and the criteria that replace it if flow sizes are not known.
+//! The order of flows: PDQ's comparator, and the criteria that replace its remaining time if flow sizes are not known.
 
 use super::Criticality;
 use raddle_core::{Stream, Time};
@@ -22,7 +22,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Returns the measure of a flow that has sent no bits, for criteria that do not change with time.
+    /// Returns the first value of `Member::measure` for a flow. [`Measure::Remaining`] does not use this value.
     pub(super) fn at_first(self, order: u64) -> u64 {
         match self {
             Self::Remaining | Self::Sent { .. } => 0,

@@ -58,7 +58,8 @@ impl Probes {
         Self { probing, probe_bits, sums: vec![0.0], touched: Vec::new() }
     }
 
-    /// Returns the probes per second of a paused flow that sends one probe per round trip of `rtt`.
+    /// Returns the probes per second of a paused flow that sends one probe per round trip of `rtt`; 0 for
+    /// [`Probing::Free`].
     pub(super) fn per_second(&self, rtt: Duration) -> u64 {
         const PS_PER_S: u64 = 1_000_000_000_000;
         if self.probing == Probing::Free { 0 } else { PS_PER_S / rtt.as_ps().max(1) }
@@ -124,7 +125,8 @@ impl Probes {
         self.touched = touched;
     }
 
-    /// Removes and returns a link whose capacity for data was changed by the latest call of [`recount`](Self::recount).
+    /// Removes and returns a link whose share for data was changed by the latest call of [`recount`](Self::recount);
+    /// `None` if there is no such link left.
     pub(super) fn pop_changed(&mut self) -> Option<u32> {
         self.touched.pop()
     }

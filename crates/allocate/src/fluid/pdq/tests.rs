@@ -126,8 +126,8 @@ fn flows_give_up_when_they_cannot_make_it_alone() {
     });
     assert_eq!(ends[1], None);
     assert!((ends[0].expect("complete") - 3.0).abs() < 1e-9);
-    let at = given_up_at.expect("it gave up").as_secs_f64();
-    assert!((at - 2.0).abs() < 1e-6, "out of reach at 6 - 4 s, given up at {at}");
+    let at = given_up_at.expect("the second flow must give up").as_secs_f64();
+    assert!((at - 2.0).abs() < 1e-6, "the flow must give up at 6 - 4 s, not at {at} s");
     // specifications/pdq.md §13, oracle 10: 1 MB cannot be sent by 5 ms, so the flow does not start.
     assert_eq!(self::ends(&[1e9], Rules::default(), &[Job::new(8.22e6, &[0]).due(0.005)]), [None]);
 }

@@ -24,7 +24,7 @@ fn says(hears: bool) -> Packet {
 #[test]
 fn a_node_says_hello_over_its_links_and_asks_for_the_next_tick() {
     let (mut node, mut runtime) = discovering(None);
-    assert_eq!((node.tick(), node.is_at_rest()), (ns(1_000), true), "hellos are no unrest");
+    assert_eq!((node.tick(), node.is_at_rest()), (ns(1_000), true), "a node with only hellos is at rest");
     runtime.now = ns(1_000);
     node.ticked(&mut runtime);
     assert_eq!(

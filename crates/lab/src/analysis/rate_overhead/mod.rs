@@ -51,8 +51,8 @@ impl Algorithm {
 pub struct Samples {
     /// Number of ticks at which the efficient and the incremental algorithm compute.
     pub ticks: usize,
-    /// Largest number of these ticks at which the reference algorithm also computes; it computes at least once. Its
-    /// ticks are evenly spread over all ticks.
+    /// Largest number of these ticks at which the reference algorithm also computes. The reference algorithm computes
+    /// at the first tick, and then at evenly spaced ticks.
     pub reference: usize,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Ticks<'a> {
         let new = self.trace[self.seen..].iter().take_while(|flow| flow.start <= self.now).count();
         self.now += self.rho;
         let places = self.seen..self.seen + new;
-        self.counted.extend(places.map(|place| u32::try_from(place).expect("fewer than 2^32 flows")));
+        self.counted.extend(places.map(|place| u32::try_from(place).expect("an index must fit 32 bits")));
         self.seen += new;
         self.counted.retain(|&place| self.trace[place as usize].end > self.now);
         &self.counted
@@ -214,7 +214,7 @@ impl<'a> Computations<'a> {
 fn assert_agree(rates: &[f64], others: &[f64]) {
     assert_eq!(rates.len(), others.len());
     for (rate, other) in rates.iter().zip(others) {
-        assert!((rate - other).abs() <= DISAGREEMENT * rate, "{rate} and {other} bit/s for one flow");
+        assert!((rate - other).abs() <= DISAGREEMENT * rate, "one flow has rates {rate} and {other} bit/s");
     }
 }
 

@@ -61,7 +61,7 @@ impl Recorded {
     /// If the experiment's transport is not R2C2.
     pub fn of(prepared: &mut Prepared, nodes: usize, go_on: impl Fn() -> bool) -> Option<Self> {
         let scheme = &prepared.experiment.scheme;
-        assert_eq!(scheme.transport.info.name, "r2c2", "only R2C2's nodes receive flow events");
+        assert_eq!(scheme.transport.info.name, "r2c2", "the experiment's transport must be R2C2");
         let seed = prepared.experiment.engine.seed;
         let topology = Arc::clone(&prepared.topology);
         let params = Params::of(&Plan::new(&topology, &scheme.routing, &scheme.settings, seed));
@@ -77,7 +77,7 @@ impl Recorded {
             if chosen.contains(&id) {
                 parts.host = parts.host.map(|host| {
                     let (host, recording) = record(host, is_control);
-                    listen.send((id, recording)).expect("the receiver exists until all nodes are made");
+                    listen.send((id, recording)).expect("the receiver must exist until all nodes are made");
                     host
                 });
             }
@@ -156,9 +156,9 @@ impl Recorded {
 
 /// Adds up the times of each computation over two replays.
 fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64)> {
-    assert_eq!(sums.len(), times.len(), "every replay of a recording computes at the same times");
+    assert_eq!(sums.len(), times.len(), "every replay of a recording must compute at the same times");
     for ((due, sum), (again, seconds)) in sums.iter_mut().zip(times) {
-        assert_eq!(*due, again, "every replay of a recording computes at the same times");
+        assert_eq!(*due, again, "every replay of a recording must compute at the same times");
         *sum += seconds;
     }
     sums
@@ -235,7 +235,7 @@ seed = 3
         let ids: Vec<NodeId> = recorded.nodes.iter().map(|&(id, _)| id).collect();
         assert_eq!(ids, [NodeId(0), NodeId(4), NodeId(8), NodeId(12)]);
         let flows = prepared.flows.len();
-        assert!(recorded.nodes.iter().all(|(_, recording)| recording.packets() > flows), "starts and ends");
+        assert!(recorded.nodes.iter().all(|(_, recording)| recording.packets() > flows), "too few events");
 
         let rho = Duration::from_us(50);
         let (first, last) = recorded.span;

@@ -36,7 +36,7 @@ use super::section::{Read, out_of_range};
 use super::value::Item;
 use raddle_schemes::registry::Registry;
 
-/// Declares a table and its keys. The doc comments are also the descriptions in the book.
+/// Declares tables and their keys. The doc comments are also the descriptions in the book.
 macro_rules! keys {
     ($(
         $(#[doc = $words:literal])+
@@ -57,7 +57,7 @@ macro_rules! keys {
 }
 pub(crate) use keys;
 
-/// Declares keys that belong to a kind rather than to every table. The doc comments are also the descriptions in the
+/// Declares keys that a table has only if it has a certain kind. The doc comments are also the descriptions in the
 /// book.
 macro_rules! key {
     ($( $(#[doc = $doc:literal])+ $visibility:vis $key:ident: $type:ty = $declared:expr; )+) => {$(
@@ -87,7 +87,7 @@ impl Keys {
         self.keys.iter().copied().chain(shared)
     }
 
-    /// The key named `name`, among the table's keys and the keys of all kinds.
+    /// The key named `name`, among the table's keys and the keys of all kinds that the table can have.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&'static dyn Declared> {
         let of_kinds =
@@ -96,7 +96,7 @@ impl Keys {
     }
 }
 
-/// One of the kinds that a key chooses from. A table of this kind has further keys.
+/// One of the kinds that a key chooses from. A table of this kind can have further keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     /// The kind's name.
@@ -130,13 +130,13 @@ pub struct Key<T> {
 /// Requirement or default of a key.
 #[derive(Debug, Clone, Copy)]
 enum Need {
-    /// The key may be left out. Its description says what happens then.
+    /// The key may be left out, and has no default.
     Optional,
     /// The key is required.
     Required,
     /// The default value, as TOML.
     Or(&'static str),
-    /// The default depends on other values. These words describe the default.
+    /// The default is not declared as TOML. These words describe the default.
     Computed(&'static str),
 }
 
@@ -177,7 +177,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// Sets words that describe the value of the key if it is left out.
+    /// Sets the words that describe a default that is not declared as TOML.
     pub(crate) const fn computed(mut self, words: &'static str) -> Self {
         self.need = Need::Computed(words);
         self
@@ -349,8 +349,7 @@ pub trait Declared: Sync + std::fmt::Debug {
     fn example(&self) -> String;
     /// True if the key is required.
     fn is_required(&self) -> bool;
-    /// The default, as TOML or in words. `None` if the key is required, or if only the key's description says what
-    /// happens when the key is left out.
+    /// The default, as TOML or in words; `None` if the key is required or has no default.
     fn left_out(&self) -> Option<String>;
     /// The allowed values, in words that complete the sentence "must be …"; `None` if the type is the only limit.
     fn limit(&self) -> Option<String>;
@@ -360,13 +359,14 @@ pub trait Declared: Sync + std::fmt::Debug {
     fn choices(&self, registry: &Registry) -> Choices;
     /// Other names for values: each alias with the value that it stands for.
     fn aliases(&self) -> &'static [(&'static str, &'static str)];
-    /// The declared value for which `text` is an alias; `None` if `text` is itself a value, or unknown.
+    /// The declared value for which `text` is an alias or another spelling; `None` if `text` is itself a value, or
+    /// unknown.
     fn meant(&self, text: &str, registry: &Registry) -> Option<String>;
     /// The declared keys of the table that is the key's value.
     fn inner(&self) -> Option<&'static Keys>;
-    /// The JSON Schema of a single value, without the schema of its [table](Self::inner).
+    /// The JSON Schema of the key's value, without the schema of the [table](Self::inner) that is the value.
     fn schema(&self) -> serde_json::Value;
-    /// Panics if the key does not allow its own default or example.
+    /// Panics if the key does not allow its own default or example. Examples with `…` are not checked.
     #[cfg(test)]
     fn check(&self);
 }

@@ -6,7 +6,7 @@ use super::super::value::{Item, Value};
 use super::Choices;
 use serde_json::json;
 
-/// A type whose values are written as names, such as the kinds of framing.
+/// A type whose values are written as names, such as the engines.
 pub trait Named: Copy + PartialEq + 'static {
     /// The word that messages use for the names, as in "unknown placement `name`".
     const WHAT: &'static str;
@@ -42,7 +42,7 @@ impl<T: Named> Read for T {
     }
 }
 
-/// The name of a kind that the key declares, or of a scheme in the registry.
+/// A name that a key chooses from, such as the name of a kind or of a scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name(pub String);
 

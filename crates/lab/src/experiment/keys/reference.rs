@@ -75,7 +75,7 @@ pub fn names() -> Vec<(String, String)> {
     names
 }
 
-/// The declared values for which `name` is an alias, such as `folded_clos` for `leaf_spine`.
+/// The declared values for which `name` is an alias, such as `folded_clos` for the alias `leaf_spine`.
 pub(crate) fn meant(name: &str, registry: &Registry) -> impl Iterator<Item = String> {
     all().filter_map(move |key| key.meant(name, registry))
 }
@@ -107,8 +107,8 @@ fn first_sentence(words: &str) -> &str {
     words.split_once(". ").map_or(words, |(first, _)| first).trim_end_matches('.')
 }
 
-/// The declaration of the key with a dotted name such as `engine.grid`, as text and as JSON; `None` if there is no such
-/// key.
+/// The declarations of the key with a dotted name such as `engine.grid`, as text and as JSON; `None` if there is no
+/// such key. Several kinds can declare a key of the same name.
 #[must_use]
 pub fn explain(path: &str, registry: &Registry) -> Option<(String, Value)> {
     let (mut text, mut entries) = (String::new(), Vec::new());
@@ -156,7 +156,7 @@ fn listed<'a>(text: &mut String, title: &str, names: impl Iterator<Item = (&'a s
     }
 }
 
-/// The facts about a key that its description does not state: type, default, range, engines.
+/// Facts about a key: the type, the default, the range, and the engines that support the key if not all engines do.
 fn facts(place: &Place) -> Vec<(&'static str, String)> {
     let key = place.key;
     let mut facts = vec![("type", key.what())];

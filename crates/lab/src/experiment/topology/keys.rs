@@ -35,7 +35,7 @@ impl Named for LinkLayer {
     ];
 }
 
-/// A required key for a number of nodes, which must fit the 24 bits of an address.
+/// A required key for a number of nodes or ports. The number must fit the 24 bits of an address.
 const fn nodes(name: &'static str) -> Key<u32> {
     Key::new(name).required().within(1.0, MOST_NODES as f64 - 1.0)
 }

@@ -98,7 +98,7 @@ pub struct TopologySpec {
     pub fabric: Fabric,
     /// Rate of each link, unless the fabric sets another rate.
     link_rate: Rate,
-    /// Propagation delay of each link.
+    /// Propagation delay of each link, unless the fabric sets the delays of its links.
     link_delay: Duration,
     /// Extra bytes of each packet on a link, such as the preamble of Ethernet.
     link_layer: LinkLayer,
@@ -177,7 +177,7 @@ impl TopologySpec {
     /// Builds the topology. `seed` determines its random choices.
     ///
     /// # Errors
-    /// If the topology has too many nodes or ports, or lacks a link that should be slow.
+    /// If the fabric cannot be built with these parameters, or a link cannot be slowed as the experiment says.
     pub fn build(&self, seed: u64) -> Result<Arc<Topology>, Problem> {
         let (rate, delay) = (self.link_rate, self.link_delay);
         let built = match &self.fabric {

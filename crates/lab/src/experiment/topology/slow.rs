@@ -15,8 +15,9 @@ pub(super) struct Slow {
     rate: SlowRate,
     /// True if the links in the opposite direction are slowed too.
     both: bool,
-    /// The positions of the links and of the rate in the experiment's text.
+    /// The position of `from` or `random` in the experiment's text.
     place: At,
+    /// The position of `rate` or `share` in the experiment's text.
     rate_place: At,
 }
 
@@ -33,7 +34,7 @@ enum Which {
 #[derive(Debug, Clone, Copy)]
 enum SlowRate {
     Rate(Rate),
-    /// Share of the link's own rate.
+    /// Share of the link's unreduced rate.
     Share(f64),
 }
 
@@ -129,11 +130,12 @@ impl SlowRate {
     }
 }
 
-/// The topology with reduced rates on the links of `slow`. Each entry with random links has a random stream of its own.
+/// The topology with reduced rates on the links of `slow`. Each element of `slow` with random links has a random stream
+/// of its own.
 ///
 /// # Errors
-/// If the topology lacks a link that `slow` names, or the reduced rate would be 0 or greater than the link's unreduced
-/// rate.
+/// If the topology does not have the links of `slow`, or the reduced rate would be 0 or greater than the link's
+/// unreduced rate.
 pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result<Topology, Problem> {
     for (number, slow) in (0..).zip(slow) {
         let mut links = match slow.which {
@@ -187,7 +189,8 @@ fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<
     Ok(links)
 }
 
-/// The links from the switches of a level of a tree to their parents, ordered by switch.
+/// The links from the switches of a level of a tree to their parents, ordered by switch. Returns an error if there are
+/// none.
 fn uplinks(topology: &Topology, level: u32, place: &At) -> Result<Vec<LinkId>, Problem> {
     let Shape::Xgft(size) = topology.shape() else {
         let what = "`level` needs a tree, and this topology is not a tree";
@@ -235,8 +238,8 @@ mod tests {
 
     #[test]
     fn named_links_are_slowed_one_way_or_both() {
-        // Three links that lead down from the roots towards the second half of the hosts, as in
-        // specifications/cee.md §6.4.
+        // Three of the four slow links of specifications/cee.md §6.4, which lead down from the roots towards the second
+        // half of the hosts.
         let tables = [(16, 14, "rate = \"2.5 Gbps\""), (18, 14, "share = 0.1"), (17, 15, "share = \"10%\"")]
             .map(|(from, to, rate)| format!("[[topology.slow]]\nfrom = {from}\nto = {to}\n{rate}\n"))
             .join("\n");

@@ -1,4 +1,4 @@
-//! Hotspots: many hosts that send to the same host.
+//! Hotspots: hosts that send to the same host, and victim flows.
 
 use super::keys::{
     DEGREE, DESTINATION, DURATION, HOTSPOT, HOTSPOT_DURATION, HOTSPOT_START, HOTSPOT_TYPE, SEVERITY, SOURCES,

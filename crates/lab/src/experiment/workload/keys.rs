@@ -33,7 +33,7 @@ keys! {
         /// One long flow per pair sends from time 0 on. The long flows of a sender together have this share of its
         /// link's rate.
         LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
-        /// Many hosts that send to the same host, alone or in addition to the flows of `pairs`.
+        /// Hosts that send to the same host, alone or in addition to the flows of `pairs`.
         HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
         /// A list of single flows.
         LIST: Tables = Key::new("list").table(&FLOW_KEYS).example("[{ src = 0, dst = 1, size = \"1 MB\" }]");

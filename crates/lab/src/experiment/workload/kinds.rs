@@ -1,4 +1,4 @@
-//! The names of the kinds of arrivals, sizes, pairs, processes and deadlines.
+//! The kinds of arrivals, sizes, pairs, processes and deadlines, and the other ways to describe a workload.
 
 use super::keys::{
     ARRIVALS_KIND, COLLECTIVE, DEADLINES_KIND, FILE, GOAL, HOTSPOT, LIST, LOAD, PAIRS_KIND, PROCESS_KIND,

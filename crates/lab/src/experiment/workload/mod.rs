@@ -132,7 +132,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Returns an error if a flow has more than 2^60 bytes, or starts after 213 days, the latest time that the
+    /// Returns an error if `flow` has more than 2^60 bytes, or starts after 213 days, the latest time that the
     /// simulator can represent.
     ///
     /// # Errors

@@ -28,17 +28,18 @@ pub(super) struct Ranks {
     at: At,
 }
 
-/// Number of ranks whose statements are counted for an estimate of all ranks.
+/// Maximum number of ranks whose statements are counted for an estimate of all ranks.
 const SAMPLES: u32 = 16;
 
 /// The size of a program.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Size {
     pub(crate) ranks: u64,
-    /// Number of messages of all ranks.
+    /// Number of messages of all ranks. For a skeleton, messages outside the main loop are counted once for each
+    /// iteration, so this number can be too large.
     pub(crate) messages: u64,
-    /// Estimate of the number of messages in flight at a time. For a skeleton, the messages of one iteration; for a
-    /// GOAL file, which has no iterations, one message for each rank.
+    /// Estimate of the number of messages in flight at a time. For a skeleton, the messages of a run with one
+    /// iteration; for a GOAL file, which has no iterations, one message for each rank.
     pub(crate) at_a_time: u64,
     /// Size of the largest message in bytes, after scaling.
     pub(crate) largest: u64,
@@ -177,7 +178,7 @@ impl Ranks {
         key: &dyn Declared,
     ) -> Result<Self, Problem> {
         let placement = section.read(&PLACEMENT)?;
-        // All iterations are equal, so one iteration gives the messages in flight and the largest message.
+        // All iterations are equal, so a run with one iteration gives the messages in flight and the largest message.
         let (at_a_time, largest) = Skeleton { iterations: 1, ..skeleton.clone() }.messages();
         let largest = check_largest(section, largest, settings.scale)?;
         let messages = at_a_time.saturating_mul(skeleton.iterations.into());
@@ -211,7 +212,7 @@ impl Ranks {
     }
 }
 
-/// The size of the largest message after scaling. Returns an error if the size exceeds 2^60 bytes.
+/// The size of the largest message after scaling, in bytes. Returns an error if the size exceeds 2^60 bytes.
 fn check_largest(section: &Section<'_>, largest: u64, scale: u64) -> Result<u64, Problem> {
     let largest = u128::from(largest) * u128::from(scale);
     if let Ok(bytes) = u64::try_from(largest)

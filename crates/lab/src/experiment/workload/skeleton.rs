@@ -17,8 +17,8 @@ use raddle_workload::mpi::{Halo, KNOWN, Known, Skeleton};
 /// The name of the skeleton for which the user gives all parameters.
 pub(super) const HALO: &str = "halo";
 
-/// Reads the skeleton that the key `skeleton` names. The second result is the published factor of its message sizes, if
-/// `scaled` is true.
+/// Reads the skeleton that the key `skeleton` names. The second result is the published factor by which message sizes
+/// are multiplied, if `scaled` is true.
 pub(crate) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Option<u64>), Problem> {
     let names: Vec<_> = KNOWN.iter().map(|known| (known.name, Some(known))).chain([(HALO, None)]).collect();
     let (skeleton, known) = match section.choose(&SKELETON, &names)? {

@@ -137,7 +137,7 @@ kind = "forwarding-cost"
         };
         let all: Vec<(String, usize)> = runs.iter().map(of).collect();
         assert_eq!(all.len(), 6);
-        // 100 KB make 69 segments of 1,460 bytes. The SYN and the acknowledgements are additional packets.
+        // 100 KB make 69 segments of 1,460 bytes. The acknowledgements are additional packets.
         for (labels, count) in all.iter().filter(|(labels, _)| !labels.contains("faithful")) {
             assert!(*count > 69, "{labels}: {count}");
         }

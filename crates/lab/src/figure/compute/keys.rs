@@ -180,7 +180,7 @@ key! {
     pub(super) SEED: u64 = Key::new("seed").or("1");
     /// Number of rate computations.
     pub(super) TICKS: u32 = Key::new("ticks").required().above_zero().example("100");
-    /// Intervals between rate computations.
+    /// Intervals between rate computations, or between decays of a load estimate.
     pub(super) INTERVALS: Vec<Duration> = Key::new("intervals")
         .required()
         .example("[\"500 us\"]")

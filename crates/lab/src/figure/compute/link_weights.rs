@@ -1,6 +1,6 @@
 //! `[compute] kind = "link-weights"`: the weight of a flow from node `src` to node `dst` on each link of the topologies
 //! (R2C2 §3.3.1), for each protocol. The weight of a flow on a link is the expected number of times that a packet of
-//! the flow crosses the link. The flow's own weight is 1.
+//! the flow crosses the link.
 
 use super::keys::{DST, SRC};
 use super::{Context, fabrics, run, schemes};

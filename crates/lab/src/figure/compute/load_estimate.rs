@@ -1,7 +1,7 @@
 //! `[compute] kind = "load-estimate"`: how fast the load estimate of CONGA and Expeditus follows a link whose load
 //! steps from idle to line rate and back. For each interval between two decays of the estimator, there are two times in
-//! us. `rise` lasts from the first packet until the load is at its greatest value, and `fall` from the last packet
-//! until the load is 0.
+//! us. `rise` lasts from the first packet until the estimate is at its greatest value. `fall` lasts from the end of the
+//! last packet until the estimate is 0.
 
 use super::keys::{ESTIMATE_ALPHA, ESTIMATE_RATE, FRAME, INTERVALS};
 use super::run;
@@ -48,8 +48,8 @@ fn steps(dre: &Dre, rate: Rate, frame: u64, interval: Duration) -> [Duration; 2]
 mod tests {
     use super::super::tests::numbers;
 
-    /// specifications/expeditus.md §11.1: at line rate, level 7 is first reached at the 20th tick, and the load is below
-    /// 1 after 20 ticks without traffic.
+    /// specifications/expeditus.md §11.1: at line rate, the estimate first reaches 7, its greatest value, at the 20th
+    /// decay. After 20 decays without traffic, it is below 1.
     #[test]
     fn the_estimate_follows_a_step_within_twenty_intervals() {
         let text =

@@ -1,8 +1,9 @@
-//! `[compute] kind = "messages"`: sizes of the messages that skeletons of programs send in one iteration.
+//! `[compute] kind = "messages"`: sizes of the messages that skeletons of programs send in a run with one iteration.
 //!
 //! Quantities of each program: the bytes of the `mean` and the `largest` message, multiplied by `scale`, or by the
-//! published factor if `scaled` is true. With the key `rendezvous` also the `mean with requests`, which counts a large
-//! message as three: the request, the answer and the message itself. The bytes of requests and answers do not count.
+//! published factor if `scaled` is true. With the key `rendezvous`, there is also the `mean with requests`. It counts
+//! each message of at least this size as three: the request, the answer and the message itself. The bytes of requests
+//! and answers do not count.
 
 use super::keys::{PROGRAM_LABEL, PROGRAMS, RENDEZVOUS};
 use super::{needed, run};
@@ -60,7 +61,8 @@ mod tests {
         };
         assert_eq!(programs("sizes = [\"3 KB\", \"1 KB\"]"), [2e3, 3e3]);
         assert_eq!(programs("sizes = [\"3 KB\", \"1 KB\"], iterations = 7, scale = 10"), [2e4, 3e4]);
-        // Two messages have 4 KB in total before scaling. The large message counts as three messages.
+        // Each rank sends 4 KB in two messages. The larger message counts as three messages, so the mean is 1 KB before
+        // scaling.
         assert_eq!(
             programs("sizes = [\"3 KB\", \"1 KB\"], rendezvous = \"3 KB\", scale = 10"),
             [2e4, 3e4, 1e4]

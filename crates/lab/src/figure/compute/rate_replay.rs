@@ -9,7 +9,7 @@ use crate::analysis::rate_overhead::{Core, Measured, Recorded};
 use crate::experiment::{Cause, EngineKind, Problem, Section};
 use crate::figure::runs::{Data, Run};
 
-/// Measures every core at every interval.
+/// Measures this machine's core and the slow core at every interval.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
     let (nodes, intervals, slow) = (section.read(&NODES)?, section.read(&INTERVALS)?, section.read(&SLOW)?);
 

@@ -61,7 +61,7 @@ pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<R
     Ok(runs(&labels, &permutations, &sums))
 }
 
-/// The runs of the figure, from the sums of all instances.
+/// The runs of the figure, from the sums of rates in all permutations.
 #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> Vec<Run> {
     let run = |labels: &[(&str, &str)], number| {
@@ -90,7 +90,7 @@ fn runs(labels: &[&str], permutations: &Permutations<'_>, sums: &[Vec<f64>]) -> 
 
 impl Permutations<'_> {
     /// For each fraction and instance, the sum of rates under each scheme. The list has all instances of the first
-    /// fraction, then those of the second, and so on, whatever the number of threads.
+    /// fraction, then all instances of the second, and so on, whatever the number of threads.
     #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn sums(&self, threads: usize) -> Result<Vec<Vec<f64>>, String> {
         let count = self.fractions.len() * self.instances as usize;

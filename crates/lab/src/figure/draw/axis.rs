@@ -61,7 +61,6 @@ impl Axis {
             return Self::logarithmic(least, most);
         }
         let edge = 0.05 * (most - least);
-        // The axis leaves zero out only if zero is far from the values and the values differ.
         let apart = !from_zero && least > (most - least) / 4.0 && edge > 0.0;
         let low = if apart { least - edge } else { least.min(0.0) };
         let high = if apart {
@@ -90,7 +89,7 @@ impl Axis {
         Self { range: ticks[first]..ticks[last], ticks: ticks[first..=last].to_vec(), log: true, names: None }
     }
 
-    /// The position of a value between the ends of the axis, from 0 to 1.
+    /// The position of a value along the axis: 0 at the start of the axis, 1 at its end.
     pub(super) fn share(&self, value: f64) -> f64 {
         (value - self.range.start) / (self.range.end - self.range.start)
     }

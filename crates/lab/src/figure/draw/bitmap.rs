@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use plotters::style::{BLACK, FontTransform};
 
-    /// Length of the sides of a bitmap.
+    /// Length of the sides of a bitmap, in pixels.
     const SIDE: u32 = 200;
 
     /// The darkness of each pixel, by row, of a text in the middle of a bitmap.

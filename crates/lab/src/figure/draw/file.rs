@@ -59,7 +59,7 @@ impl Format {
     /// Draws a picture of this width and height in pixels, and writes the file.
     ///
     /// # Errors
-    /// If the picture has too many pixels, cannot be drawn, or the file cannot be written.
+    /// If a PNG picture has too many pixels, the picture cannot be drawn, or the file cannot be written.
     pub(super) fn write(
         self,
         file: &Path,

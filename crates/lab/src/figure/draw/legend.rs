@@ -70,7 +70,8 @@ impl Legend {
         (width, self.rows as i32 * self.step.1 + 2 * self.edge)
     }
 
-    /// Height of the legend above the plot, in pixels; 0 if the legend is in a corner of the plot.
+    /// Height of the legend above the plot with the margin below the legend, in pixels; 0 if the legend is in a corner
+    /// of the plot.
     pub(super) fn headroom(self) -> i32 {
         if self.corner.is_some() { 0 } else { self.size().1 + self.edge }
     }
@@ -129,7 +130,7 @@ impl Legend {
         Ok(())
     }
 
-    /// A corner of the plot where the legend hides no part of a curve. `None` if it would hide a part in every corner.
+    /// A corner of the plot where the legend hides no part of a curve; `None` if there is no such corner.
     fn free_corner(self, (x, y): (&Axis, &Axis), drawn: &[Vec<Point>], plot: (i32, i32)) -> Option<Corner> {
         const CORNERS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
         let (width, height) = self.size();

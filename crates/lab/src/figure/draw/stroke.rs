@@ -62,7 +62,8 @@ impl Segment {
         if down == 0.0 {
             return self.within((least, most), width);
         }
-        // Where the middle of the line crosses the row, and how far from there its edges cross it.
+        // The middle of the line crosses the row at `middle`. The edges of the line cross the row at most `aside` from
+        // there.
         let middle = self.from.0 + (f64::from(y) - self.from.1) * across / down;
         let aside = (self.half + 1.0) / down.abs();
         self.within(((middle - aside).clamp(least, most), (middle + aside).clamp(least, most)), width)

@@ -240,8 +240,8 @@ pub fn reproduce(
     Ok(session.done)
 }
 
-/// The figures to reproduce, and the selected figures that are left out because the user did not name them. Figures
-/// that take longer than `within_s` are in neither list.
+/// The figures to reproduce, and the selected figures that are left out because the user did not name them. If
+/// `within_s` is set, figures that took longer or are not in the ledger are in neither list.
 fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     let (mut files, mut left_out) = (Vec::new(), Vec::new());
     let ledger = Ledger::builtin()?;

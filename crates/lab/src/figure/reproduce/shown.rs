@@ -7,8 +7,8 @@ use crate::table;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
 
-/// A table of claims, in which each claim has a row with the paper's number and the measured number. Below it are,
-/// among others, the reasons of claims that do not hold, remarks, and the digest of the results. The end has the
+/// A table of claims, in which each claim has a row with the paper's number and the measured number. Below the table
+/// are, among others, the reasons of claims that do not hold, remarks, and the digest of the results. The end has the
 /// differences from the ledger or, without a comparison, the number of failed claims.
 impl fmt::Display for Reproduction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -72,7 +72,7 @@ impl Lock {
     /// run different shards of a sweep do not exclude each other.
     ///
     /// # Errors
-    /// If another process holds the lock, or the folder or its lock file cannot be created.
+    /// If another process holds the lock, the folder cannot be created, or its lock file cannot be created or locked.
     pub(crate) fn of_folder(folder: &Path, shard: Option<Shard>) -> Result<Self, Error> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let shard = shard.map_or(String::new(), |shard| format!("{shard}."));

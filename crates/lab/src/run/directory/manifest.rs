@@ -120,7 +120,7 @@ impl Manifest {
     /// are kept, with the folders that contain them.
     ///
     /// # Errors
-    /// If a listed file cannot be deleted.
+    /// If a listed file, a folder or the manifest cannot be deleted.
     pub(super) fn remove(&self, directory: &Path) -> Result<(), Error> {
         let mut folders = BTreeSet::new();
         for name in self.files.keys() {
@@ -143,7 +143,7 @@ impl Manifest {
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(super) manifest: Option<Manifest>,
-    /// Files, links and empty folders that the manifest does not list.
+    /// Files, links and empty folders that, by the manifest, Raddle did not write.
     foreign: Vec<String>,
     /// Files that have changed since they were written.
     changed: Vec<String>,
@@ -227,8 +227,8 @@ impl Contents {
         (!self.changed.is_empty()).then(changed)
     }
 
-    /// The reason why these results do not have the kind, version and experiment of `origin`; `None` if they have, or
-    /// if the directory is empty.
+    /// The reason why these results do not have the kind, version and experiment of `origin`; `None` if they have all
+    /// three, or if the directory is empty.
     fn other(&self, origin: &Origin) -> Option<String> {
         let Some(Manifest { origin: there, .. }) = &self.manifest else {
             if self.foreign.iter().any(|file| Path::new(file).starts_with(sweep::FOLDER)) {

@@ -17,7 +17,7 @@
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: one row per rank |
 //! | `summary.json` | seed, version, digests of the results and of their inputs, totals, percentiles |
-//! | `log.txt` | the experiment and the result of the run, as text |
+//! | `log.txt` | the summary and the duration of the run, as text |
 //! | `manifest.json` | the inputs of the run, and the digest of every file above |
 //!
 //! Runs, searches and figures are written in the same way, with these guarantees:
@@ -112,8 +112,8 @@ impl Prepared {
 /// Runs a prepared experiment into a directory; `title` is the run's title in messages and in the summary.
 ///
 /// # Errors
-/// If the directory's contents may not be replaced, if another process writes it, if a file cannot be written, or if
-/// the run fails.
+/// If [`Out::warned`] refuses the run, if the directory's contents may not be replaced, or if another process writes
+/// the directory. Also if a file cannot be written, or if the run fails.
 pub fn run_into<'a>(
     prepared: Prepared,
     out: impl Into<Out<'a>>,

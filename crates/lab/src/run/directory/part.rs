@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tempfile::{Builder, TempDir};
 
-/// A directory that is being written, under a temporary name beside its final name. If it is dropped before it is
-/// finished, it is removed.
+/// A directory that is being written, under a temporary name beside its final name. If this value is dropped before the
+/// directory is finished, the directory is removed.
 pub(crate) struct Part<'a> {
     out: Out<'a>,
     origin: Origin,
@@ -71,8 +71,8 @@ impl<'a> Part<'a> {
     ///
     /// # Errors
     /// - If a file cannot be written. The new results are then deleted.
-    /// - If the new results may not replace the existing results, for example partial results complete ones. The new
-    ///   results are then kept under another name.
+    /// - If the new results may not or cannot replace the existing results, for example if they are partial and the
+    ///   existing results are complete. The new results are then kept under another name.
     /// - If the replaced results cannot be deleted. The new results then have the name already.
     pub(crate) fn finish(self, complete: bool) -> Result<(), Error> {
         Manifest::write(self.path(), &self.origin, complete, self.begin.elapsed().as_secs_f64())?;

@@ -53,12 +53,13 @@ impl Out<'_> {
         Place::of(self.path)?.permit(origin, self.force).map(|_| ())
     }
 
-    /// The kind of results in the existing directory, such as `run`; `None` if there is no directory or no manifest.
+    /// The kind of results in the existing directory, such as `run`; `None` if there is no directory or no valid
+    /// manifest.
     pub(crate) fn kind(self) -> Option<String> {
         Manifest::read(self.path).map(|manifest| manifest.origin.kind)
     }
 
-    /// The contents of the existing directory; `None` if there is none.
+    /// The contents of the existing directory; `None` if there is no directory.
     ///
     /// # Errors
     /// If the path cannot hold results, or cannot be read.
@@ -125,7 +126,7 @@ impl Place {
         self.parent.join(&self.name)
     }
 
-    /// The name of a hidden file beside the directory: `.NAME.ENDING`.
+    /// A hidden name beside the directory: `.NAME.ENDING`.
     pub(super) fn hidden(&self, ending: &str) -> OsString {
         let mut name = OsString::from(".");
         name.push(&self.name);
@@ -248,7 +249,8 @@ impl Place {
         self.keep_rest(folder, out)
     }
 
-    /// Gives a visible name to a directory that should be removed but still holds files that Raddle did not write.
+    /// Gives a visible name to a directory that should be removed but still holds files that were added or changed.
+    /// Does nothing if the directory no longer exists.
     fn keep_rest(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         if folder.exists() {
             let aside = self.beside("old", folder);
@@ -258,14 +260,16 @@ impl Place {
         Ok(())
     }
 
-    /// Renames whole results that could not get their name, so that the next run does not mistake them for an orphan.
+    /// Renames whole results that could not get their name, so that the next run does not remove them. Returns their
+    /// path.
     pub(super) fn keep(&self, folder: &Path) -> PathBuf {
         let kept = self.beside("new", folder);
         if fs::rename(folder, &kept).is_ok() { kept } else { folder.to_owned() }
     }
 
-    /// Removes the temporary directories of processes that ended before they gave their results a name. The caller must
-    /// hold the lock, so that no other process is writing such a directory.
+    /// Removes the temporary directories that ended processes have left behind. Whole results in such a directory get
+    /// the final name if it is free. The caller must hold the lock, so that no other process is writing such a
+    /// directory.
     pub(super) fn remove_orphans(&self, out: Out<'_>) -> Result<(), Error> {
         let prefix = self.hidden("part-");
         let random = |name: &OsStr| {

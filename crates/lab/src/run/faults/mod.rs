@@ -64,8 +64,8 @@ fn outage(
     changes.extend(repair.map(|at| Change { at, links, up: true, discovery }));
 }
 
-/// Draws the random failures. Each link and each node has its own renewal process, so the failures of a link do not
-/// depend on other links.
+/// Draws the random failures. Each duplex link and each node has its own random stream, so the failures of a link do
+/// not depend on other links.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u64) -> Result<(), Problem> {
     let cables: Vec<(LinkId, LinkId)> =

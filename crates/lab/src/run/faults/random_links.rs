@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 /// The two directions of a link, and the switches at its ends.
 type Cable = ([LinkId; 2], [NodeId; 2]);
 
-/// Chooses the links. The same seed draws the links in the same order. So the links that fail in a run with few
-/// failures nearly always fail in a run with more failures too.
+/// Chooses the links that fail, in both directions. The same seed draws the links in the same order. So the links that
+/// fail in a run with few failures nearly always fail in a run with more failures too.
 pub(super) fn choose(
     random: &RandomLinks,
     topology: &Topology,

@@ -1,4 +1,4 @@
-//! Per-link results: bytes carried, peak queues, and pause times.
+//! The results of each link: bytes, peak queue, lost packets, and the share of the run with a pause.
 
 use crate::Error;
 use crate::run::directory;

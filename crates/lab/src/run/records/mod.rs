@@ -137,8 +137,8 @@ fn verdict(directory: &Path) -> Result<Option<String>, Error> {
     Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
 }
 
-/// Tier and imbalance of the samples after the first arrival and up to the last. If all flows arrive at once, of all
-/// samples after the arrival. Empty if there is no such file.
+/// Tier and imbalance of each sample after the first arrival and up to the last. If all flows arrive at once, all
+/// samples after the arrival are returned. Empty if there is no such file.
 fn imbalance(file: &Path, (first, last): (u64, u64)) -> Result<Vec<(u64, f64)>, Error> {
     if !file.exists() {
         return Ok(Vec::new());

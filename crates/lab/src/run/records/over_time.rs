@@ -12,13 +12,13 @@ pub(crate) struct Interval {
     pub(crate) to_ps: u64,
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
-    /// Bytes delivered in order; `None` if the receiver made no report.
+    /// Bytes delivered in order; `None` if the receiver did not report them.
     pub(crate) in_order_bytes: Option<u64>,
-    /// Packets that arrived after a packet that was sent later; `None` if the receiver made no report.
+    /// Packets that arrived after a packet that was sent later; `None` if the receiver did not report them.
     pub(crate) late: Option<u64>,
     pub(crate) port_changes: u64,
-    /// Sum of the absolute differences between the delays of packets that arrived one after the other; `None` if
-    /// packets do not carry the time of their generation.
+    /// Sum of the absolute differences between the delays of packets that arrived one after the other; `None` if no
+    /// packet arrived, or packets do not carry the time of their generation.
     pub(crate) delay_changes_ps: Option<u64>,
 }
 

@@ -29,8 +29,8 @@ struct Kept {
 /// reads this result instead.
 ///
 /// # Errors
-/// If the experiment is wrong, the directory's contents may not be replaced, another process writes it, a file cannot
-/// be written, a run fails, or the search is stopped.
+/// If the experiment is wrong, the directory's contents may not be replaced, another process writes the directory, a
+/// file cannot be written, a run fails, or the search is stopped.
 pub fn run_into<'a>(
     search: &Search,
     document: &Document,
@@ -86,7 +86,8 @@ fn kept(directory: &Path) -> Result<Found, Error> {
 /// state of the run that the cell's search is making.
 ///
 /// # Errors
-/// The errors of [`sweep`](crate::sweep::sweep()). Also if a search fails or is stopped.
+/// The errors of [`sweep`](crate::sweep::sweep()). Also if the settings of a cell do not fit together, or if a search
+/// fails or is stopped.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,

@@ -19,7 +19,7 @@ pub struct Found {
     pub at_end: bool,
     /// The threshold for the measure.
     pub at_least: f64,
-    /// Number of seeds (runs) at each value.
+    /// Number of seeds, and so the largest number of runs, at each value.
     pub seeds: u64,
     /// The values that were tried, in the order in which they were tried.
     pub probes: Vec<Probe>,

@@ -86,7 +86,7 @@ impl Grid {
         section.ensure(
             (1.0..=4_294_967_296.0).contains(&steps),
             &RANGE,
-            "`range` must have from 2 to 2^32 values",
+            "`range` must have from 1 to 2^32 steps",
             hint,
         )?;
         // If rounding makes the range slightly shorter than a whole number of steps, the last step still counts.

@@ -89,7 +89,7 @@ impl Search {
         Ok(document)
     }
 
-    /// Runs the search. `control` observes the run in progress.
+    /// Runs the search. `control` observes the runs, and can stop them.
     ///
     /// # Errors
     /// If the experiment is wrong, a run fails or measures nothing, or the search is stopped.
@@ -177,8 +177,8 @@ fn refuse_stopped(stop: &AtomicBool) -> Result<(), Error> {
 /// The greatest index up to `last` for which `holds` is true. If `holds` is true for an index, it must be true for all
 /// smaller indices. Index 0 is assumed to hold.
 ///
-/// The search doubles its stride upwards and then bisects. Large values take long to run, and the answer is usually far
-/// below the largest.
+/// The search doubles its stride upwards and then bisects, because large values take long to run, and the answer is
+/// usually far below the largest.
 fn greatest<E>(last: u64, mut holds: impl FnMut(u64) -> Result<bool, E>) -> Result<u64, E> {
     let (mut low, mut stride) = (0, 1);
     let mut high = loop {

@@ -111,7 +111,7 @@ fn searches_that_make_no_sense_are_refused() {
         Err(problem) => problem.to_string(),
         Ok(_) => panic!("{search} passes"),
     };
-    assert!(refused(&FLOWS.replace("40", "0")).contains("`range` must have from 2 to 2^32 values"));
+    assert!(refused(&FLOWS.replace("40", "0")).contains("`range` must have from 1 to 2^32 steps"));
     assert!(refused(&format!("{FLOWS}step = 0\n")).contains("`step` must be greater than 0"));
     assert!(refused(&format!("{FLOWS}seeds = 0\n")).contains("`seeds` must be greater than 0 (got 0)"));
     assert!(refused(&FLOWS.replace("met", "peak_queue")).contains("flows"));

@@ -69,7 +69,9 @@ impl Dice {
         items
     }
 
-    /// A value within the parameter's range: mostly near its default, sometimes an end of the range.
+    /// A value within the parameter's range. Numbers are mostly near the default, and sometimes an end of the range.
+    /// Half of the fractions are near the default. The others are anywhere from the least value to the largest value,
+    /// but at most 1.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn parameter(&mut self, parameter: &Parameter) -> Value {
         let (least, most) = parameter.range;

@@ -206,7 +206,7 @@ fn hotspot(dice: &mut Dice, hosts: &[u32]) -> Table {
     ])
 }
 
-/// The keys that all programs have.
+/// Keys that every kind of program can have.
 fn rhythm(dice: &mut Dice, hosts: usize) -> Table {
     let most = dice.between(2, hosts as u64);
     let ranks = if dice.chance(0.5) { most.next_power_of_two() / 2 } else { most };

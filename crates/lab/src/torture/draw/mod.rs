@@ -21,7 +21,7 @@ use toml::{Table, Value};
 /// Largest number of fabrics and ports to try for a transport and a routing.
 const ATTEMPTS: u32 = 600;
 
-/// An experiment that passes the checks, if the search found one, and counts of the parts that the draw tried to add.
+/// An experiment that passes the checks, if one was found, and counts of the parts that the draw tried to add.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) experiment: Option<Table>,

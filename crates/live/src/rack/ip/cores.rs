@@ -27,7 +27,7 @@ impl Cores {
         let mut free = sched_getaffinity(None).ok()?;
         for run in running() {
             // The affinity of a run's main thread lacks the cores that the run polls, and the cores that other runs
-            // polled when this run started.
+            // polled when that run started.
             let Some(kept) =
                 Pid::from_raw(run.process as i32).and_then(|run| sched_getaffinity(Some(run)).ok())
             else {
@@ -42,7 +42,7 @@ impl Cores {
         if free.count() as usize <= threads {
             return None;
         }
-        // The first core usually serves the machine's devices.
+        // The first core usually serves the machine's devices, so the polling threads get the last cores.
         let mut polling: Vec<usize> = numbers(&free).collect();
         let polling = polling.split_off(polling.len() - threads);
         let mut others = free;
@@ -111,7 +111,7 @@ fn keep_awake() -> Option<File> {
 /// Keeps this thread off the cores that another process's run polls.
 ///
 /// # Errors
-/// If the process does not exist.
+/// If the process does not exist, or the system refuses.
 pub(super) fn leave_those_of(process: u32) -> io::Result<()> {
     let Some(run) = Pid::from_raw(process as i32) else { return Ok(()) };
     Ok(sched_setaffinity(None, &sched_getaffinity(Some(run))?)?)

@@ -8,8 +8,9 @@
 //! later hold further frames back. Earlier versions drop further frames.
 //!
 //! A frame crosses the rack if its source is the host's own hardware address, its destination is another host's
-//! hardware address, and it is not too long. The rack itself answers frames that ask for a hardware address. The rack
-//! drops all other frames, such as broadcasts and multicasts.
+//! hardware address, it is not too long, and its EtherType is not one that schemes use for their own frames. The rack
+//! itself answers frames that ask for a hardware address. The rack drops all other frames, such as broadcasts and
+//! multicasts.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -360,7 +361,7 @@ impl Worker {
                     fabric.now = now;
                     let packet = Packet::new(len, Header::Frame(view));
                     let inside = |_: &mut Fabric, packet| Inside { packet, slot: Some(Held { slot, len }) };
-                    // `None`, because the node has no host of a scheme that must be polled.
+                    // The result is ignored: the node has no host of a scheme that would have to be polled.
                     node.send_with(fabric, packet, None, inside);
                 }
             }

@@ -1,6 +1,5 @@
 //! A network namespace with one TAP interface. The namespace has a name, so that `ip netns exec` finds it. Dropping the
-//! [`Namespace`] removes the namespace. Making a namespace also removes the namespaces that killed processes left
-//! behind.
+//! [`Namespace`] removes this name. Making a namespace also removes the names that killed processes left behind.
 
 use super::cores::{self, Cores};
 use super::{PREFIX_V4, PREFIX_V6, address, address_v6, routes};
@@ -184,8 +183,8 @@ fn furnish(
         .and_then(|lo| lo.set_up(true))
         .map_err(|why| fault("starting its loopback interface")(io::Error::other(why.to_string())))?;
     let ipv4 = address(node);
-    // A /32 address adds no route. The route to the other hosts is added below, because it also sets a congestion
-    // control.
+    // A /32 address adds no route. The route to the other hosts is added below, because this route also sets the
+    // congestion control.
     let mut builder = DeviceBuilder::new()
         .name(INTERFACE)
         .layer(Layer::L2)

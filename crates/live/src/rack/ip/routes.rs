@@ -1,5 +1,5 @@
 //! Routes of a namespace, added by netlink (RFC 3549). The route to all other hosts also sets the congestion control
-//! and the smallest retransmission timeout of the TCP connections that use it.
+//! and the smallest retransmission timeout of the TCP connections that use the route.
 //!
 //! A default for the whole namespace would be simpler. But in a namespace other than the machine's own, Linux allows
 //! only the congestion controls that the machine allows to all users.

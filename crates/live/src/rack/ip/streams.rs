@@ -80,7 +80,8 @@ impl Drop for IpHost {
     }
 }
 
-/// The key of a flow: the destination node, the protocol, and both ports if the protocol has ports.
+/// The key of a flow: the destination node, the protocol, and both ports. The ports are zeros for fragments and for
+/// protocols other than TCP and UDP.
 type Tuple = (NodeId, u8, [u8; 4]);
 
 /// Carries packets from the interface into the rack.
@@ -88,7 +89,8 @@ struct Into {
     node: NodeId,
     nodes: u32,
     caller: Caller,
-    /// The streams, each with a flag that is true if a packet has used it since the previous check for unused streams.
+    /// The streams, each with a flag that is true if a packet has used the stream since the previous check for unused
+    /// streams.
     streams: HashMap<Tuple, (Outgoing, bool)>,
     counts: Arc<Counts>,
 }

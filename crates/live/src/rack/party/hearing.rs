@@ -1,5 +1,5 @@
-//! The host's record of the events that all nodes report. The record orders the events by the time at which they were
-//! reported, and detects when the rack is at rest.
+//! The record of the events that nodes report, in the process whose observer receives the events. The record orders the
+//! events by the time at which they were reported, and detects when the rack is at rest.
 //!
 //! An event of one process may be the consequence of an event that another process has not sent yet. So the host
 //! releases an event only when every process has begun a look (a collection of its new events) after the event was
@@ -18,7 +18,8 @@ pub(crate) struct Hearing {
     /// Events that are not released yet.
     kept: Vec<Word>,
     /// The check whether the rack [is at rest](Self::is_at_rest) compares new counts with these counts. The number
-    /// before the counts is the start, in ns, of the latest look that they include. `None` before the first check.
+    /// before the counts is the start, in ns, of the latest look that the counts include. `None` while no counts are
+    /// stored.
     before: Option<(u64, Settled)>,
     rack: Known,
 }
@@ -44,8 +45,8 @@ impl Hearing {
         self.last[own] = Some((began_ns, count));
     }
 
-    /// Adds a message with new events of another process. A [`Look`] can take several messages; its last message also
-    /// updates the process's progress.
+    /// Adds a message with new events of another process. A [`Look`] can take several messages. Only the last of these
+    /// messages updates the process's progress.
     pub(crate) fn add(&mut self, process: usize, heard: Heard) {
         let Heard { began_ns, count, goes_on, .. } = heard;
         self.kept.extend(heard.words(&self.rack));
@@ -85,7 +86,7 @@ impl Hearing {
 
     /// Returns true if nothing more will happen: no program uses the rack, no packet waits or is in flight, and either
     /// all `all_flows` flows are delivered or all processes are [quiet](Count::is_quiet). Two looks of every process
-    /// must have found the same counts. The second look of each process must begin after the first looks of all
+    /// must have found the same total counts. The second look of each process must begin after the first looks of all
     /// processes.
     pub(crate) fn is_at_rest(&mut self, all_flows: u64) -> bool {
         if self.last.iter().any(Option::is_none) || self.counts().any(|count| count.has_programs) {

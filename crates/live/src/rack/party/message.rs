@@ -92,7 +92,7 @@ pub(crate) struct Count {
     /// True if all flows of the process have started, and its nodes do nothing but send hello messages until a packet
     /// arrives.
     pub(crate) is_quiet: bool,
-    /// True if programs use the process's nodes.
+    /// True while programs or a load generator use the process's nodes.
     pub(crate) has_programs: bool,
     /// True if the time limit has passed.
     pub(crate) is_over: bool,
@@ -118,8 +118,8 @@ pub(crate) struct Heard {
     pub(crate) goes_on: bool,
 }
 
-/// Maximum number of events in a message. Even if each event carries a full packet, the message stays within the size
-/// limit.
+/// Maximum number of events in a message. Even if each event carries a packet of the default maximum size (9 KB), the
+/// message stays within the size limit.
 const MOST_WORDS: usize = 1_000;
 
 impl Heard {
@@ -129,7 +129,7 @@ impl Heard {
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
     }
 
-    /// Converts the report's times of the system's clock to those of a clock that is `ns` ns ahead.
+    /// Converts the real times of the report from the system's clock to a clock that is `ns` ns ahead.
     pub(super) fn ahead_by(mut self, ns: i64) -> Self {
         self.began_ns = self.began_ns.saturating_add_signed(ns);
         self.words.iter_mut().for_each(|word| word.said_ns = word.said_ns.saturating_add_signed(ns));
@@ -154,7 +154,7 @@ impl Heard {
 }
 
 /// The nodes, flows and links that exist. An event about any other node, flow or link is discarded, because observers
-/// index by these numbers.
+/// use the numbers of nodes, flows and links as indices.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) topology: Arc<Topology>,
@@ -285,8 +285,8 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Returns true if all counts are small enough that their sums over all processes do not overflow, and `steal` is a
-    /// share.
+    /// Returns true if all counts are small enough that their sums over all processes do not overflow, and `steal` is
+    /// between 0 and 1.
     pub(super) fn is_possible(&self) -> bool {
         const MOST: u64 = 1 << 56;
         let Totals {
@@ -454,9 +454,9 @@ pub(super) mod tests {
     }
 
     proptest! {
-        /// Arbitrary bytes decode to a message or are rejected. Only the valid events of a message are reported.
+        /// Arbitrary bytes decode to a message or are rejected, without a panic.
         #[test]
-        fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0_u8..5) {
+        fn any_bytes_are_a_message_or_none(mut bytes in proptest::collection::vec(any::<u8>(), 0..300), kind in 0_u8..7) {
             if let Some(first) = bytes.first_mut() {
                 *first = kind;
             }

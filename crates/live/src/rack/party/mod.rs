@@ -1,7 +1,7 @@
 //! The processes that share a rack. Each process runs some of the rack's nodes. One process is the host, and the other
 //! processes are its guests. The host listens, decides when virtual time begins and when the run is over, and receives
-//! the reports of all nodes. If a process is gone, the run reports the loss and ends. No process waits for the lost
-//! process (specifications/live.md §2, docs/src/live.md).
+//! the reports of all nodes. If a process is gone, the run reports the loss and ends (specifications/live.md §2,
+//! docs/src/live.md).
 //!
 //! - Processes of one machine meet at a Unix socket. The host creates the shared memory that holds the packets of all
 //!   processes.
@@ -67,7 +67,7 @@ const NONSENSE: &str = "the process sent an unexpected message";
 pub struct Lost {
     /// The nodes of the lost process.
     pub nodes: Range<u32>,
-    /// The reason: the connection's error, the silence or the invalid message.
+    /// The reason, such as the connection's error or an invalid message.
     pub why: String,
 }
 
@@ -78,7 +78,7 @@ pub struct Party {
     parts: Vec<Range<u32>>,
     /// Index of this process in `parts`.
     own: usize,
-    /// The address at which other processes reach this machine, if they may be on other machines.
+    /// The address at which processes on other machines reach this machine. `None` if the party meets at a Unix socket.
     address: Option<IpAddr>,
     /// The host's clock minus this machine's clock.
     offset: Arc<Offset>,
@@ -127,8 +127,8 @@ pub(super) enum Message {
 
 impl Party {
     /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have joined for all nodes that are not
-    /// in `terms`. The wait takes a minute at most. The function calls `look` about every 100 ms, and stops early if
-    /// `look` returns `Break`.
+    /// in `terms`. The wait takes about a minute at most. The function calls `look` about every 100 ms, and stops early
+    /// if `look` returns `Break`.
     ///
     /// # Errors
     /// [`NoParty`], if the terms do not fit the rack, or this process cannot listen at `at`. Also if nodes are missing
@@ -167,8 +167,8 @@ impl Party {
         Ok(Self { parts, own, address, offset: Arc::default(), role })
     }
 
-    /// Joins the party at `at` with the nodes in `terms`. Waits for the host and the other guests for as long as
-    /// [`invite`](Self::invite) waits.
+    /// Joins the party at `at` with the nodes in `terms`. Waits about a minute at most until the host listens, and then
+    /// about a minute at most until all processes have joined.
     ///
     /// # Errors
     /// [`NoParty`], if the terms do not fit the rack, or no host listens at `at`. Also if the host refuses these terms,
@@ -187,7 +187,7 @@ impl Party {
         Ok(Self { parts, own, address, offset: Arc::new(Offset::new(offset)), role })
     }
 
-    /// The address at which other processes reach this machine, if they may be on other machines.
+    /// The address at which processes on other machines reach this machine. `None` if the party meets at a Unix socket.
     pub(super) fn address(&self) -> Option<IpAddr> {
         self.address
     }
@@ -227,8 +227,8 @@ impl Party {
     /// The memory of `words` words that all processes share.
     ///
     /// # Errors
-    /// [`NoMemory`], if the system refuses the memory, or the descriptor that the host has sent is not memory of this
-    /// kind.
+    /// [`NoMemory`], if the system refuses the memory, or the host cannot pass the memory's descriptor to a guest. Also
+    /// if the memory of the received descriptor has another length, or could become shorter.
     pub(super) fn memory(&mut self, words: usize) -> Result<Arc<Region>, NoMemory> {
         let no_memory = |why| NoMemory { bytes: words * super::shared::WORD, why };
         match &mut self.role {
@@ -278,7 +278,7 @@ impl Party {
                     Ok(Ok(_)) => Err(self.lost_host(NONSENSE)),
                     Ok(Err(why)) => Err(self.lost_host(why)),
                     Err(_) => Err(self.lost_host(
-                        "the host did not forward the ring offers of the other processes in time",
+                        "the host did not forward the ring descriptions of other processes in time",
                     )),
                 }
             }

@@ -4,13 +4,13 @@
 //!
 //! Every port has separate memory for each lossless priority. If the occupancy exceeds the upper watermark, the port
 //! sends a pause. The pause lasts for a limited time and is renewed before it expires. At the lower watermark the port
-//! ends the pause. The memory above the upper watermark is for packets that were already in flight when the pause was
-//! sent: [`headroom`].
+//! ends the pause. The memory above the upper watermark is for packets that arrive before the pause takes effect:
+//! [`headroom`].
 //!
 //! Differs from the standard: a pause takes effect as soon as its frame has arrived, while 802.3 Annex 31B.3.7 allows a
 //! reaction time. The headroom includes that reaction time.
 //!
-//! Cost per packet that enters or leaves the memory: an addition and two comparisons.
+//! Cost per packet that enters or leaves the memory: an addition or a subtraction, and a few comparisons.
 
 mod scheme;
 #[cfg(test)]
@@ -26,7 +26,7 @@ use raddle_wire::pfc::Pause;
 /// The longest pause that a frame can request, in units of 512 bit times.
 const LONGEST: u16 = 0xFFFF;
 
-/// Flow control at one port. The data that each arriving or departing packet needs is in the first cache line.
+/// Flow control at one port. The data that each arriving or departing packet needs comes first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Pfc {
@@ -43,14 +43,14 @@ pub(crate) struct Pfc {
     /// Time at which the port must renew its pauses.
     renewal: Time,
     paused: Paused,
-    /// Times at which the neighbour's pauses expire, by priority.
+    /// By priority: the time at which the neighbour's pause of this priority expires.
     until: [Time; 8],
     /// Time since which the neighbour has paused at least one priority of this port; meaningless if no priority is
     /// paused.
     paused_since: Time,
     account: FlowControlAccount,
-    /// Rate at which the host at this port empties the port's ingress memory; `None` if the host empties the memory
-    /// immediately.
+    /// Rate at which the host at this port empties the port's ingress memory. `None` if the host empties the memory
+    /// immediately, and at ports of switches.
     drain_rate: Option<Rate>,
 }
 

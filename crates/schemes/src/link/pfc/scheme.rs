@@ -16,7 +16,7 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
         summary: "Priority-based flow control: a port pauses its neighbour before the port's memory is full",
         source: "IEEE 802.1Qbb, IEEE 802.3 Annex 31D",
         differs: &[
-            "a pause takes effect as soon as its frame has arrived; the reaction time is only part of the headroom",
+            "a pause takes effect as soon as its frame has arrived; the headroom nevertheless covers a reaction time",
         ],
         view: View::Local,
         parameters: &Params::LIST,
@@ -38,8 +38,8 @@ const XON: Parameter = threshold(
                                   resume",
 );
 
-/// The memory between `xoff` and this value is the headroom; a longer link needs more headroom. At 10 Gb/s, the default
-/// headroom of 15 KB is enough for a propagation delay of 1 us.
+/// The memory between `xoff` and this value is the headroom, which must be larger for a longer link. At 10 Gb/s, the
+/// default headroom of 15 KB is enough for a propagation delay of 1 us and packets of 1,500 B.
 const BUFFER: Parameter = Parameter::new(
     "buffer",
     Value::Bytes(100_000),
@@ -61,12 +61,12 @@ parameters! {
     }
 }
 
-/// Bytes that may still arrive over `link` after the memory's occupancy has exceeded `xoff`
-/// (specifications/cee.md §2.2). These bytes include a packet whose transmission has just begun at the far end, and a
-/// packet that is charged to the memory before it has fully arrived. They also include all bytes that arrive during the
-/// following times: the serialization of a packet in front of the pause on the link `back`, the serialization of the
-/// pause, the propagation delays of both links, and the neighbour's reaction (60 units of 512 bit times, IEEE 802.3
-/// Annex 31B.3.7).
+/// Bytes that may still arrive over `link` after the memory's occupancy has exceeded `xoff` (specifications/cee.md
+/// §2.2). These bytes include a packet whose transmission has just begun when the pause takes effect, and a packet that
+/// is charged to the memory before it has fully arrived. They also include all bytes that arrive during the following
+/// times: the serialization of a packet in front of the pause on the link `back`, the serialization of the pause, the
+/// propagation delays of both links, and the neighbour's reaction (60 units of 512 bit times, IEEE 802.3 Annex
+/// 31B.3.7).
 #[must_use]
 pub fn headroom(link: &Link, back: &Link, packet_bytes: u32) -> u64 {
     let pause = Bytes(Pause::LEN as u64);

@@ -4,10 +4,10 @@
 //! point takes a sample after a certain number of bytes has joined the queue. This number is smaller after greater
 //! feedback. A sample adds two values, the second with a weight: the queue's *offset* from the equilibrium, and its
 //! growth since the previous sample. The sum is converted to 6 bits of feedback. If the feedback is not 0, the source
-//! of the frame that has just joined is notified. A sum that is not positive gives 0. A queue that shrinks fast is
-//! therefore not treated as congested, however long it is.
+//! of the frame that has just joined is notified. A sum that is not positive gives 0. A queue that shrinks fast enough
+//! is therefore not treated as congested, however long it is.
 //!
-//! All arithmetic uses whole numbers. Cost per frame without a sample: an addition and a subtraction.
+//! All arithmetic uses whole numbers. Cost per frame without a sample: an addition and two subtractions.
 
 use super::params::{Interval, Params};
 use super::{MOST_FEEDBACK, around};
@@ -173,7 +173,7 @@ mod tests {
     }
 
     proptest! {
-        /// The queue holds the bytes that joined and have not left, and the samples agree with the standard's formulas.
+        /// The queue holds the bytes that joined and have not left. Each sample contains the queue's offset and growth.
         #[test]
         fn samples_are_of_the_queue_as_it_is(frames in prop::collection::vec((64_u32..1_501, any::<bool>()), 1..400)) {
             let (params, mut random) = (Params::default(), Stream::new(5, 0, "test"));
@@ -188,7 +188,7 @@ mod tests {
                 prop_assert_eq!(point.queue.cast_signed(), queue);
                 if let Some(sample) = sample {
                     prop_assert_eq!((sample.offset, sample.growth), (queue - 20_000, queue - before));
-                    prop_assert!(since >= 12_750, "not more than one frame in ten");
+                    prop_assert!(since >= 12_750, "an interval has at least 85% of 15,000 B");
                     (before, since) = (queue, 0);
                 }
                 if leaves {

@@ -17,8 +17,8 @@ choices! {
 choices! {
     /// The rules by which a reaction point counts cycles.
     pub(crate) enum Machine {
-        /// Version 2.2: fast recovery lasts for `fr_thr` cycles. Byte cycles after the first `fr_thr` byte cycles have
-        /// half the length, and so do time cycles after the first `fr_thr` time cycles.
+        /// Version 2.2: fast recovery lasts for `fr_thr` cycles. After `fr_thr` + 1 byte cycles, all further byte
+        /// cycles have half the length, and the same rule holds for time cycles.
         V22 = "v2.2",
         /// IEEE 802.1Q: fast recovery is one cycle shorter, hyper-active increase begins one cycle earlier, and cycles
         /// have half the length only in hyper-active increase.
@@ -27,8 +27,8 @@ choices! {
 }
 
 parameters! {
-    /// The parameters of QCN's congestion points and reaction points. A comment "In the standard" gives the name of a
-    /// parameter in IEEE 802.1Q.
+    /// The parameters of QCN's congestion points and reaction points. A comment that begins with "In the standard"
+    /// gives the parameter's name in IEEE 802.1Q.
     pub(crate) struct Params {
         // In the standard: cpQSp.
         /// target queue length of congestion points
@@ -70,7 +70,8 @@ parameters! {
         // This rule is called extra fast recovery. It ends with the first byte cycle after a notice.
         /// notices during the first byte cycle after a notice do not change the target rate
         efr: bool = true;
-        // This rule is called target rate reduction. It applies at the end of the first cycle after a notice.
+        // This rule is called target rate reduction. It applies at the end of each cycle at which the number of byte
+        // cycles or the number of time cycles since the last notice is one.
         /// divide the target rate by eight if it exceeds ten times the current rate
         trr: bool = false;
     }

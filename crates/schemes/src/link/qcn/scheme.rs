@@ -16,9 +16,9 @@ pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
         differs: &[
             "the table also holds the parameters of rate limiters, as in the standard, although rate limiters belong \
              to transports",
-            "the next sampling interval begins at the sampled frame, as calibrated: 1 of 10.5 full frames is sampled",
-            "the 6-bit feedback is divided by 63, its greatest value, when it cuts a rate; the standard divides by \
-             128",
+            "the next sampling interval begins at the sampled frame, so at most 1 of 10.5 full frames is sampled",
+            "a notice with feedback F cuts the rate by the fraction `gd` * F / 63; in the standard, the fraction is \
+             F / 128",
             "as calibrated (specifications/cee.md §3.3), extra fast recovery is on, and the target rate is not \
              reduced",
         ],

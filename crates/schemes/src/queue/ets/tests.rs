@@ -23,7 +23,8 @@ struct Saturated {
 }
 
 impl Saturated {
-    /// Serves `frames` frames while the `paused` priorities are paused. Returns the number of frames of each priority.
+    /// Serves up to `frames` frames while the `paused` priorities are paused. Returns the number of frames of each
+    /// priority.
     fn serve(&mut self, frames: u32, paused: Paused) -> [u32; 8] {
         let mut served = [0; 8];
         for _ in 0..frames {

@@ -25,8 +25,8 @@ fn build(_: &Plan<'_>, _: u32) -> Result<Queues, Unfit> {
 /// Packets of one class: the slot and the size of each packet.
 type Packets = VecDeque<(u32, u32)>;
 
-/// The queue of one port. Usually only one class is backlogged. The packets of this class are stored inline, and
-/// packets of other classes in a separate allocation.
+/// The queue of one port. Usually only one class is backlogged, so the waiting packets of the other classes are in a
+/// separate allocation.
 #[derive(Debug, Default)]
 pub struct Strict {
     /// The class of the packet that joined when the queue was last empty.

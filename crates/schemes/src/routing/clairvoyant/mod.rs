@@ -1,11 +1,11 @@
 //! Clairvoyant: the ideal Expeditus, which knows all loads of a Clos network at once (Expeditus §5.1;
 //! specifications/expeditus.md §6.2).
 //!
-//! When a flow's first packet reaches its edge switch, Clairvoyant reads the current loads of all directed links on all
-//! paths of the flow. The flow gets the path whose greatest link load is least. The path is stored immediately in the
-//! path tables of the edge switch and the aggregation switch. Loads are measured as in Expeditus, with the same number
-//! of bits, and entries expire as in Expeditus. The two schemes therefore differ only in the loads that they know.
-//! Clairvoyant decides greedily, one flow at a time, so better schedules can exist.
+//! When a packet of a flow without a stored path reaches the flow's edge switch, Clairvoyant reads the current loads of
+//! all directed links on all paths of the flow. The flow gets the path whose greatest link load is least. The path is
+//! stored immediately in the path tables of the edge switch and the aggregation switch. Loads are measured as in
+//! Expeditus, with the same number of bits, and entries expire as in Expeditus. Clairvoyant decides greedily, one flow
+//! at a time, so better schedules can exist.
 //!
 //! Cost per packet: an uncontended lock; for packets on the way up, also a hash of the five-tuple and a look-up.
 

@@ -26,7 +26,8 @@ const INFO: Info = Info {
     source: "Expeditus (SoCC 2016) §5.1, under the names Clairvoyant and ideal",
     differs: &[
         "not specified in the paper: ties are broken at random, and loads are rounded as in Expeditus",
-        "a failed link is avoided only once its failure has been discovered",
+        "an edge switch avoids its own failed links at once; other failed links are avoided only once their failure \
+         has been discovered",
     ],
     view: View::Global,
     parameters: &Parameters::LIST,

@@ -1,4 +1,4 @@
-//! The network's state that all switches share: the loads of all links and the path tables of all switches.
+//! The network's state that all switches share: the loads of the links between switches, and the path tables.
 
 use crate::routing::expeditus::flow_id::FlowId;
 use crate::routing::expeditus::path_table::PathTable;
@@ -158,7 +158,7 @@ mod tests {
     }
 
     /// Oracle S5 of specifications/expeditus.md §11.2: Expeditus selects a path of load 6. Clairvoyant sees all loads
-    /// and finds a path of load 3.
+    /// and finds the two paths of load 3.
     #[test]
     fn oracle_s5_clairvoyant_sees_both_stages() {
         let world = world(&[
@@ -177,8 +177,8 @@ mod tests {
         assert_eq!(least_loaded(&world, 2, &[]), [(0, None)]);
     }
 
-    /// specifications/expeditus.md §6.2: the load of a path is the greatest load of its links. A path between pods has
-    /// four links, and a path within a pod has two.
+    /// specifications/expeditus.md §6.2: the load of a path is the greatest load of its links between switches. A path
+    /// between pods has four such links, and a path within a pod has two.
     #[test]
     fn oracle_6_2_every_link_of_a_path_counts() {
         for (from, to, left) in [

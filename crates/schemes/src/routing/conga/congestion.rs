@@ -6,7 +6,7 @@
 use raddle_core::{Duration, Time};
 use raddle_wire::conga::{Feedback, Overlay};
 
-/// The tables of one leaf: one metric per uplink for each other leaf.
+/// The tables of one leaf: one metric for each leaf and uplink.
 #[derive(Debug)]
 pub(super) struct Congestion {
     /// Number of uplinks per leaf.

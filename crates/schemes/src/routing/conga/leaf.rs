@@ -84,7 +84,7 @@ impl Leaf {
     }
 }
 
-/// The port with the least metric. Among ports with equal metrics, the flowlet's previous port `before` is preferred;
+/// The port with the least metric. Among ports with equal metrics, the flow's previous port `before` is preferred;
 /// otherwise the choice is random.
 fn least(
     ports: &[PortId],

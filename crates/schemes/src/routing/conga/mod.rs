@@ -9,8 +9,8 @@
 //! The first packet of a flowlet takes the uplink for which the greater of the two loads is least. If several uplinks
 //! tie and the flow's previous uplink is one of them, the flow stays on it.
 //!
-//! A leaf learns about an uplink only from its own packets on that uplink. CONGA-Flow chooses an uplink only once per
-//! flow. A leaf therefore uses few uplinks and knows almost nothing about the other uplinks
+//! A leaf learns about an uplink only from its own packets on that uplink. CONGA-Flow usually chooses an uplink only
+//! once per flow. A leaf therefore uses few uplinks and knows almost nothing about the other uplinks
 //! (specifications/expeditus.md §6.4).
 
 mod congestion;
@@ -73,8 +73,8 @@ choices! {
 }
 
 choices! {
-    /// How the metric of an uplink is computed from the uplink's own load and the greatest load on the path behind the
-    /// uplink.
+    /// How the metric of an uplink is computed from the uplink's own load and the greatest load on the path that begins
+    /// with the uplink.
     enum Decision {
         Max = "max",
         RemoteOnly = "remote_only",
@@ -96,8 +96,8 @@ parameters! {
         ageing: Duration = Duration::from_ms(10), Duration::from_ps(1)..=Duration::from_ms(1_000_000_000);
         /// which switches write congestion into packets; in the public simulation code, spines do not
         ce: Marking;
-        /// the metric of an uplink: the greater of the uplink's own load and the load of the path behind the uplink
-        /// (max), or only the load of the path (remote_only)
+        /// the metric of an uplink: the greater of the uplink's own load and the load of the path that begins with the
+        /// uplink (max), or only the load of the path (remote_only)
         decision: Decision;
     }
 }

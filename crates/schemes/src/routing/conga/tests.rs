@@ -1,6 +1,6 @@
 //! The test network has three spines and three leaves with two hosts each, at 10 Gb/s. One of the 8 levels of load is
 //! 31,250 bytes: 1/8 of what a link carries in 200 us. Hosts are nodes 0 to 5, leaves 6 to 8, spines 9 to 11. A leaf's
-//! ports 2 to 4 lead to the spines. A spine's port number is the index of the leaf that it leads to.
+//! ports 2 to 4 lead to the spines. A spine's port i leads to the leaf with index i.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -68,8 +68,8 @@ fn overlay(packet: &Packet) -> Overlay {
     }
 }
 
-/// Sets the load of each uplink of a leaf (`local`), and the congestion metric of the path through each uplink to the
-/// leaf of hosts 2 and 3 (`remote`).
+/// Adds `local` levels to the load of each uplink of a leaf. Sets the congestion metric of the path through each uplink
+/// to the leaf of hosts 2 and 3 (`remote`).
 fn load(leaf: &mut Leaf, now: Time, local: [u8; 3], remote: [u8; 3]) {
     for (tag, (&local, &metric)) in local.iter().zip(&remote).enumerate() {
         leaf.uplinks.count(
@@ -254,7 +254,7 @@ fn a_leaf_does_without_uplinks_that_do_not_lead_there() {
 }
 
 /// A packet takes a detour around a failure that its source does not know of. On the detour, the packet crosses a leaf
-/// that is not its destination leaf. This leaf does not change the overlay header.
+/// that is not its destination leaf. This leaf does not replace the overlay header.
 #[test]
 fn a_packet_in_transit_keeps_its_header() {
     let mut leaf = Leaf::new(&conga(), LEAVES[2]);

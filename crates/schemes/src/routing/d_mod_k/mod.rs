@@ -1,10 +1,10 @@
 //! D-mod-k: the destination's number alone selects the ports upwards, so that all packets for a host come down from the
 //! same root (specifications/cee.md §5.1, "Deterministic"; Rodriguez et al., CLUSTER 2009).
 //!
-//! At a switch of level l the index of the parent is `destination / (w1 * .. * wl) mod w(l+1)`, where `wi` is the
-//! number of parents of each node of level i - 1. In a k-ary tree this is the l-th digit of the destination, counted
-//! from the lowest. All packets of a flow take one path. In a permutation that shifts all hosts by the same distance,
-//! no two flows share a link.
+//! By default, at a switch of level l the index of the parent is `destination / (w1 * .. * wl) mod w(l+1)`, where `wi`
+//! is the number of parents of each node of level i - 1. In a k-ary tree this is the l-th digit of the destination,
+//! counted from the lowest. All packets of a flow take one path. If each host of a k-ary tree sends one flow to the
+//! host whose number is greater by a fixed distance (modulo the number of hosts), no two flows share a link.
 
 use crate::fluid::Spread;
 use crate::routing::up_down::{self, ModK, ModKParameters};

@@ -3,7 +3,7 @@
 //! DRILL(d, m), §3.2: for each packet a switch compares the queues of d next hops drawn at random and of the m next
 //! hops that had the shortest queues for the previous packet. It sends the packet to the shortest of these queues and
 //! remembers the m shortest. Among equally short queues the queue that was drawn first wins, so that an idle switch
-//! spreads its packets evenly. Switches exchange no messages: all state concerns the switch's own ports.
+//! spreads its packets evenly. Switches exchange no messages about their queues.
 //!
 //! Failures or different link rates can make paths unequal. Balancing queues packet by packet would then let the worst
 //! path slow down the others (§3.4). Next hops are therefore divided into *components* of equal next hops. Here a

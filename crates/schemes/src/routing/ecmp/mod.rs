@@ -34,7 +34,7 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
     Ok(forwarders_where_needed(plan.topology, move |node| Ecmp::new(node, &paths, seed)))
 }
 
-/// The forwarder of one node. The data needed for a packet fits in one cache line.
+/// The forwarder of one node, which fits in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct Ecmp {

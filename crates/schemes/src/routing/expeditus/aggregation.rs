@@ -1,8 +1,7 @@
 //! The aggregation switch. It measures its uplinks to cores for selections between pods, and selects a core for flows
 //! from its own pod (Expeditus §4.2; specifications/expeditus.md §5.3).
 //!
-//! Cost per packet: on the way up, a hash of the five-tuple and a look-up; on the way down, only the meter of the
-//! uplink.
+//! Cost per packet: the meter of an uplink; on the way up, also a hash of the five-tuple and a look-up.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::{Scale, Uplinks};
@@ -34,8 +33,8 @@ impl Aggregation {
         self.switch.send(now, packet, port, ports)
     }
 
-    /// Writes this switch's loads into an Exp-response on its way to another pod. This switch is in the destination's
-    /// pod.
+    /// Writes this switch's loads into an answer on its way to another pod. The answer is an Exp-response, or a SYN-ACK
+    /// in mode `authsim`. This switch is in the pod of the flow's destination.
     #[cold]
     pub(super) fn measure(&mut self, now: Time, response: &mut Packet, ports: &Ports<'_>) {
         let uplinks = &self.switch.uplinks;
@@ -44,7 +43,7 @@ impl Aggregation {
         self.switch.counters.measured.count();
     }
 
-    /// Selects a core for the flow of an Exp-response from another pod. This switch is in the source's pod.
+    /// Selects a core for the flow of an answer from another pod. This switch is in the pod of the flow's source.
     #[cold]
     pub(super) fn merge(&mut self, now: Time, tag: &Tag, flow: FiveTuple, to: NodeId, ports: &Ports<'_>) {
         if tag.len() != self.switch.uplinks.len() {

@@ -4,11 +4,11 @@
 //! A connection's SYN and SYN-ACK carry the loads; the protocol adds no packets. Between pods the SYN carries the
 //! source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to this uplink. The SYN-ACK
 //! collects the core loads of the aggregation switch in the destination's pod. The source's edge switch pins the
-//! connection to the uplink at which the SYN-ACK arrives. Within a pod the SYN-ACK carries the destination's loads, and
-//! the source's edge switch selects. Packets of the reverse direction take the pinned first uplink and follow ECMP
-//! after it.
+//! connection to the uplink at which the SYN-ACK arrives. Packets of the reverse direction take the pinned first uplink
+//! and follow ECMP after it. Within a pod the SYN-ACK carries the destination's loads, and the source's edge switch
+//! selects.
 //!
-//! All tags are request tags, because they travel on the transport's own packets and not on Exp-responses.
+//! All tags are request tags, because the tags travel on the transport's own packets and not on Exp-responses.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::{Scale, Uplinks};

@@ -29,8 +29,9 @@ impl Counter {
     }
 }
 
-/// Counts of selection events. Without loss and failures, `requests`, `responses` and `answered` are equal, and
-/// `measured`, `merged` and `installed` equal the number of selections between pods (specifications/expeditus.md §10.12).
+/// Counts of selection events. With the paper's protocol and without loss and failures, `requests`, `responses` and
+/// `answered` are equal, and `measured`, `merged` and `installed` equal the number of selections between pods
+/// (specifications/expeditus.md §10.12).
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Packets that edge switches tagged as Exp-requests.
@@ -46,17 +47,17 @@ pub struct Counters {
     /// Choices among uplinks that all had the same effective load, which is the greater of the loads that the switches
     /// at both ends of the path measure.
     pub even_choices: Counter,
-    /// Entries that aggregation switches stored.
+    /// Path table entries that aggregation switches stored.
     pub installed: Counter,
-    /// Entries that edge switches completed.
+    /// Path table entries that edge switches completed.
     pub answered: Counter,
-    /// Exp-responses that reached an edge switch without a matching entry.
+    /// Exp-responses that reached an edge switch whose path table has no matching entry.
     pub void: Counter,
-    /// Entries that expired.
+    /// Path table entries that expired.
     pub expired: Counter,
-    /// New entries that a full table refused.
+    /// New entries that a full path table refused.
     pub refused: Counter,
-    /// Greatest number of entries that one table held at once, including expired entries that were not yet removed.
+    /// Greatest number of entries that one path table held at once, including expired entries not yet removed.
     pub most_entries: Counter,
     /// Packets that left an edge switch by hash because their flow's selection was under way, or could not begin.
     pub fallbacks: Counter,

@@ -173,7 +173,7 @@ impl Uplinks {
         }
     }
 
-    /// Clears the registers of an uplink that is up again after a failure.
+    /// Resets the loads of an uplink that is up again after a failure.
     pub(crate) fn forget(&mut self, uplink: usize) {
         self.registers[uplink] = Registers::default();
         if let Some(waiting) = &mut self.waiting {
@@ -199,7 +199,7 @@ mod tests {
     use raddle_topology::builders::{ClosRates, clos};
     use raddle_wire::tcp::Segment;
 
-    /// An edge switch with two uplinks.
+    /// The uplinks of an edge switch that has two.
     fn uplinks(counted: Counted) -> Uplinks {
         let size = ClosSize::leaf_spine(2, 1, 2);
         let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");

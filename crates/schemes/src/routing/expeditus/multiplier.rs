@@ -161,8 +161,8 @@ mod tests {
         assert_eq!((scaled([4, 6]), scaled([4, 7])), ([7, 6], [7, 7]), "S8");
     }
 
-    /// The load of a register at 10 Gb/s that holds `share` times 250,000 bytes, the product of link rate and time
-    /// constant.
+    /// The scaled load of a register at 10 Gb/s that holds `share` times 250,000 bytes, the product of link rate and
+    /// time constant.
     fn load(share: f64, scaling: Scaling, multiplier: Multiplier) -> u8 {
         let dre = Dre::new(Duration::from_us(20), 0.1, 3);
         let mut register = DreRegister::default();

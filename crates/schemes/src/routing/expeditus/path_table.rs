@@ -2,9 +2,9 @@
 //! pending (Expeditus §4.1; specifications/expeditus.md §3).
 //!
 //! An entry that is idle for the timeout expires. After a finished entry expires, the flow's next packet selects a path
-//! again. A pending entry expires too, so that a lost request does not prevent its flow from selecting for ever
-//! (specifications/expeditus.md §3.6). Expiry is checked when a look-up finds an entry; a sweep removes other expired
-//! entries when the table grows.
+//! again. A pending entry expires too, so that a flow whose request was lost can select again once it has been idle for
+//! the timeout (specifications/expeditus.md §3.6). Expiry is checked when a look-up finds an entry; a sweep removes
+//! other expired entries when the table grows.
 
 use super::counters::Counters;
 use super::flow_id::FlowId;
@@ -155,8 +155,8 @@ impl PathTable {
         true
     }
 
-    /// Removes expired entries. The next sweep follows when the number of entries has doubled, but at the earliest
-    /// after 1/16 of the timeout.
+    /// Removes expired entries. The next sweep follows when the number of entries has doubled or the table is full, but
+    /// at the earliest after 1/16 of the timeout.
     fn sweep(&mut self, now: Time) {
         let before = self.entries.len();
         let (clock, timeout) = (self.clock, self.timeout);

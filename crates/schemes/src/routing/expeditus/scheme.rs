@@ -32,8 +32,8 @@ const INFO: Info = Info {
               aggregation switch is selected, then the core",
     source: "Expeditus (SoCC 2016) §§3-4",
     differs: &[
-        "an entry that waits for an answer expires like every other entry; the paper only resets its valid bit, and \
-         the flow could then never select again",
+        "a path table's entry that waits for an answer expires like every other entry; the paper only resets its \
+         valid bit, and the flow could then never select again",
         "not specified in the paper: loads are rounded down and limited to 7; ties are broken at random; a switch \
          never selects a port that is down",
         "fractional multipliers are applied before rounding, and whole multipliers after rounding; both apply once a \
@@ -183,7 +183,8 @@ impl Expeditus {
         &self.counters
     }
 
-    /// Number of load values that a switch of this level keeps: level 1 are edge switches, level 2 aggregation switches.
+    /// Number of load values that a switch of this level keeps: level 1 are edge switches, level 2 aggregation
+    /// switches.
     #[must_use]
     pub fn load_values(&self, level: usize) -> usize {
         let node = self.clos.nodes_of(level).next().map(NodeId);

@@ -6,7 +6,7 @@
 //! into the frame. Other packets have no room for the path, so each switch on the way up computes the same path again.
 //! The digits of the path's number select the ports upwards. Packets with equal hash keys take the same path.
 //!
-//! The hash has no seed. CRC is linear, so a seed would only permute the paths.
+//! The hash has no seed. CRC is linear, so a seed would only permute the hash values.
 
 mod crc16;
 
@@ -82,7 +82,7 @@ impl Hashed {
     /// ancestor that the packet passes.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the key and the offset are hashed in words of 32 bits, and the path is below the number of paths"
+        reason = "the lower half of the key and both halves of the offset are hashed; the path is below `paths`"
     )]
     fn path(&self, packet: &Packet) -> u32 {
         let (src, dst) = (packet.src(), packet.dst());

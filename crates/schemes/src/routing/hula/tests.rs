@@ -1,6 +1,6 @@
 //! The test network is a fat-tree of 4-port switches at 10 Gb/s: hosts are nodes 0 to 15, edge switches 16 to 23,
 //! aggregation switches 24 to 31, cores 32 to 35. Ports 0 and 1 of edge and aggregation switches lead down, ports 2 and
-//! 3 lead up. A core's port number is the pod's number.
+//! 3 lead up. A core's port i leads to pod i.
 
 use super::*;
 use crate::parameter::Settings;
@@ -96,7 +96,7 @@ impl Net {
         links
     }
 
-    /// Sets the utilisation of the link from node `from` to its neighbor `to` to `percent` percent.
+    /// Adds `percent` percent to the utilisation of the link from node `from` to its neighbor `to`.
     fn load(&mut self, now: Time, from: u32, to: u32, percent: u32) {
         let (_, link) =
             self.topology.links_from(NodeId(from)).find(|(_, link)| link.to.0 == to).expect("neighbours");
@@ -104,7 +104,7 @@ impl Net {
         self.at(NodeId(from)).utilisation.count(now, port, percent * 5_000);
     }
 
-    /// The ports that a switch selects for 60 new flows to a host.
+    /// The ports that a switch selects for packets of 60 flows to a host.
     fn taken(&mut self, now: Time, node: NodeId, dst: u32) -> BTreeSet<u16> {
         (0..60)
             .map(|flow| match self.step(now, node, packet(0, dst, flow), PortId(0)).0 {

@@ -1,8 +1,9 @@
 //! LetFlow: every flowlet takes a random port (Vanini et al., NSDI 2017; specifications/expeditus.md §6.5).
 //!
 //! No switch measures congestion. A congested path delays acknowledgements, so that its flows pause and split into more
-//! flowlets. Each new flowlet can move to another path, until the congested path is no longer overloaded. With `choice
-//! = "hash"` a hash of flow, switch and time replaces the switch's random stream. This variant is called flowlet ECMP.
+//! flowlets. Each new flowlet can move to another path, until the congested path is no longer overloaded. In the
+//! variant `choice = "hash"`, a hash of flow, switch and time replaces the switch's random stream. This variant is
+//! called flowlet ECMP.
 
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, mix, pick, salt};

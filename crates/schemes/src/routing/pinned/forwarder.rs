@@ -6,7 +6,7 @@ use raddle_wire::rated::Segment;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Number of flows at which a node clears its table. The value affects only speed.
+/// Number of paths at which a node clears its table. The value affects only speed.
 const MOST: usize = 1 << 16;
 
 /// The forwarder of one node.

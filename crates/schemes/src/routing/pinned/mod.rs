@@ -1,9 +1,9 @@
 //! Forwarding for PDQ, D3 and RCP: each flow keeps one path (specifications/pdq.md §12).
 //!
-//! A packet states its flow and the [choice](raddle_topology::paths) of path that its source made. Every node computes
-//! the same path from these two values. Acknowledgements go back over the same links, so that they pass the agents of
-//! the ports through which the data left. A flow keeps its path for its whole life: if a link of the path fails, the
-//! flow's packets are lost.
+//! A packet states its source, its destination and the [choice](raddle_topology::paths) of path that its source made.
+//! Every node computes the same path from these values. Acknowledgements go back over the same links, so that they pass
+//! the agents of the ports through which the data left. A flow keeps its path for its whole life: if a link of the path
+//! fails, the flow's packets are lost.
 //!
 //! A packet counts links: the field `hop` is the number of the link that the packet crosses or crossed last, in either
 //! direction. Links are numbered along the path from the flow's source. The agent of a port therefore sees the number

@@ -52,8 +52,7 @@ impl Hold {
     }
 }
 
-/// The sequence number of a flow's first byte. This number is fixed because a flow may have no SYN. If a flow started
-/// with another number, only its first packets would be treated wrongly.
+/// The sequence number of a flow's first byte. This number is fixed because a flow may have no SYN.
 const FIRST: u32 = 1;
 
 /// A flow's state may be removed after this time without a segment.

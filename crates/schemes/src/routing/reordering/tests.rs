@@ -102,7 +102,7 @@ fn sequence_numbers_wrap() {
     let mut bench = Bench::new(HOLD);
     let seq = |ahead: u32| u32::MAX.wrapping_sub(100).wrapping_add(ahead * LEN);
     for ahead in [0, 2, 1] {
-        // The first segment's number is far from the first number of a flow, so the segment is treated as a
+        // The first segment's number precedes the first number of a flow (modulo 2^32), so the segment is treated as a
         // retransmission.
         let packet = segment(1, 2, 7, seq(ahead));
         bench.host.handle(us(0), Input::Packet { packet: &packet, port: PortId(0) });

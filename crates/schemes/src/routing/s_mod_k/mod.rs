@@ -1,8 +1,8 @@
 //! S-mod-k: the source's number alone selects the ports upwards, so that all packets of a host go up to the same root
 //! (specifications/cee.md §5.2; Rodriguez et al., CLUSTER 2009).
 //!
-//! At a switch of level l the index of the parent is `source / (w1 * .. * wl) mod w(l+1)`, where `wi` is the number of
-//! parents of each node of level i - 1. All packets of a flow take one path.
+//! By default, at a switch of level l the index of the parent is `source / (w1 * .. * wl) mod w(l+1)`, where `wi` is
+//! the number of parents of each node of level i - 1. All packets of a flow take one path.
 
 use crate::fluid::Spread;
 use crate::routing::up_down::{self, ModK, ModKParameters};

@@ -41,11 +41,11 @@ choices! {
     /// How notices from the switch's own congestion points (local notices) are treated, compared with notices from
     /// other switches.
     ///
-    /// In the benchmark of specifications/cee.md §6.4, with each of the cumulative update rules, `Lock` reduces the
-    /// throughput from 0.7 to 0.6 of the link rate. The paper reports 0.6, so the paper's rule probably is `Lock`.
+    /// In the benchmark of specifications/cee.md §6.4, with [`Update::Accumulate`], `Lock` reduces the throughput from
+    /// 0.74 to 0.59 of the link rate (§5.6). The paper reports about 0.6, so the paper's rule probably is `Lock`.
     pub(super) enum Local {
         /// Local notices count. After the first local notice for a port and a destination, only local notices count for
-        /// this port and destination.
+        /// this port and destination, until the level expires.
         Lock = "lock",
         /// Local notices count like notices from other switches.
         Alike = "alike",

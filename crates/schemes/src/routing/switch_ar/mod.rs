@@ -7,13 +7,13 @@
 //! leave open.
 //!
 //! A QCN notice ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met the
-//! congestion. A switch at which the notice arrives by an up port learns that frames to the same destination meet
-//! congestion behind that port. For each destination the switch keeps a level per up port. All frames for a destination
-//! leave by the port with the least level, so frames for one destination are never divided among ports. Among ports
-//! with equal levels, the first port in cyclic order from D-mod-k's port is taken. As long as there is no congestion,
-//! frames thus stay in order. A switch learns of congestion in its own queues first, because the notices about these
-//! queues start at this switch. As with all up/down routing, notices take random ports upwards, so that they arrive by
-//! all the paths that lead to the congested queue.
+//! congestion. A switch at which the notice arrives by an up port learns that frames with the same destination as this
+//! frame meet congestion behind that port. For each destination the switch keeps a level per up port. By default, all
+//! frames for a destination leave by the port with the least level and are never divided among ports. Among ports with
+//! equal levels, the first port in cyclic order from D-mod-k's port is taken. As long as there is no congestion, frames
+//! thus stay in order. A switch learns of congestion in its own queues first, because the notices about these queues
+//! start at this switch. As with all up/down routing, notices take random ports upwards, so that they arrive by all the
+//! paths that lead to the congested queue.
 //!
 //! Hosts do not take part: hosts without rate limiters ignore notices.
 //!

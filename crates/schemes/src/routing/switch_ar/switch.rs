@@ -25,8 +25,8 @@ pub(super) struct SwitchAr {
 }
 
 impl SwitchAr {
-    /// Chooses the up ports of `node`. If `absorb` is true, the node drops notices while another up port has level
-    /// zero.
+    /// Chooses the up ports of `node`. With the parameter `absorb`, the node drops notices while another up port has
+    /// level zero.
     pub(super) fn new(tree: &Xgft, node: NodeId, parameters: &Parameters) -> Self {
         let &Parameters { update, local, timer, absorb, moved, keep_used, .. } = parameters;
         let rule = Rule { update, local, timer };

@@ -157,7 +157,8 @@ fn walk(topology: &Topology, switches: &mut [Switch], mut node: NodeId, packet: 
 }
 
 /// Notices from the leaf of host 7 to host 0 cross each of the four roots equally often: chi-square is below the 99.9th
-/// percentile for three degrees of freedom. Afterwards, every up port on these paths has a level above 0 for host 7.
+/// percentile for three degrees of freedom. Afterwards, every up port at which such notices have arrived has a level
+/// above 0 for host 7.
 #[test]
 fn oracle_8_12_notices_come_by_all_paths() {
     let (topology, tree) = tree();

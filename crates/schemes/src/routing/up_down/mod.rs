@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// How a node chooses a packet's port upwards.
 pub(crate) trait Ascent: Send {
-    /// Called when this node's host sends a packet. A scheme that chooses the path at the source writes the path here.
+    /// Called for a packet that starts at this node. A scheme that chooses the path at the source writes the path here.
     fn begin(&mut self, _packet: &mut Packet) {}
 
     /// The index of the packet's port among `ports` ports. As long as no link has failed, all these ports lead up.

@@ -8,7 +8,7 @@ use raddle_topology::Xgft;
 choices! {
     /// The divisor of a host's number.
     pub(crate) enum Divisor {
-        /// The product of the numbers of parents per node, over the levels up to the switch's level.
+        /// The product of the numbers of parents per node, over the levels below the switch's level.
         Parents = "parents",
         /// The product of the numbers of children per switch, over the levels below the switch's level.
         Children = "children",
@@ -18,8 +18,8 @@ choices! {
 parameters! {
     /// The parameters of modulo routing.
     pub(crate) struct ModKParameters {
-        /// the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels up
-        /// to l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees
+        /// the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels
+        /// below l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees
         divisor: Divisor;
     }
 }

@@ -1,4 +1,4 @@
-//! Helpers for tests of routing in trees: trees, forwarders built by the registry, packets and statistics.
+//! Helpers for tests of routing in trees: trees, the forwarders that a routing builds, packets and statistics.
 
 use crate::halt::Halt;
 use crate::parameter::{Settings, Value};

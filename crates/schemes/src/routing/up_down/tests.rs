@@ -21,8 +21,8 @@ fn notice(to: u32, culprit_dst: u32) -> Packet {
     Packet::new(Notice::LEN as u32, Header::Cnm(notice))
 }
 
-/// specifications/cee.md §8.12: notices go from the leaf of the destination of congested frames back to the frames'
-/// source, and cross each root equally often.
+/// specifications/cee.md §8.12: notices from the destination of congested frames back to the frames' source cross each
+/// root equally often.
 #[test]
 fn oracle_8_12_notices_cross_all_roots_under_every_routing() {
     for routing in ALL {

@@ -1,9 +1,9 @@
 //! WCMP: ECMP that assigns flows to each next hop in proportion to the capacity behind it (Zhou et al., EuroSys 2014).
 //!
 //! The weight of a next hop is the capacity of the shortest paths through it to the destination, according to the
-//! failures that the node knows of ([`LocalRouting::capacities`]). As in a hardware switch, weights are entries of a
-//! table: each next hop has as many entries as its weight, and a flow's hash picks an entry. `weights.rs` finds small
-//! whole numbers that fit the table. If all weights are equal, flows take the same paths as with ECMP.
+//! failures that the node knows of ([`LocalRouting::capacities`]). As in a hardware switch, a table holds the weights:
+//! each next hop has entries in proportion to its weight, and a flow's hash picks an entry. `weights.rs` finds small
+//! numbers of entries that fit the table. If all weights are equal, flows take the same paths as with ECMP.
 //!
 //! Cost per hop: ECMP's cost and, if there is a choice, a hash look-up of the destination. Capacities are computed on
 //! the first packet for a destination, and again after each link change.

@@ -16,7 +16,7 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(crate) struct Adapter<P: Protocol> {
     node: u32,
     protocol: P,
-    /// Size of a full frame, in bytes.
+    /// Number of a flow's bytes in a full frame.
     mtu: u32,
     line_rate: Rate,
     seed: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Adapter<P: Protocol> {
     recovery: Option<Recovery>,
     /// Answers to received frames, such as acknowledgements. The host sends all answers before data.
     answers: VecDeque<Packet>,
-    /// True if a frame has been passed to the port and has not left the port.
+    /// True if a data frame has been passed to the port and has not left the port.
     busy: bool,
     /// The flow of the frame at the port, if this frame is the last frame of its flow.
     last_of: Option<FlowKey>,
@@ -68,8 +68,8 @@ struct Sending {
 }
 
 impl<P: Protocol> Adapter<P> {
-    /// The adapter of host `node`, which sends frames of up to `mtu` bytes at rate `line_rate`. If `progress` is given,
-    /// the adapter reports the progress of received flows at this interval.
+    /// The adapter of host `node`, which sends frames with up to `mtu` bytes of a flow at rate `line_rate`. If
+    /// `progress` is given, the adapter reports the progress of received flows at this interval.
     #[must_use]
     pub(crate) fn new(
         node: NodeId,
@@ -318,7 +318,7 @@ impl<P: Protocol> Host for Adapter<P> {
         match input {
             Input::Flow(flow) => self.open(now, flow),
             Input::Packet { packet, .. } => self.receive(now, packet),
-            // The port can take the next frame after the previous frame has left the port or was lost on a failed link.
+            // The port can take the next frame after the previous frame has left the port or was dropped.
             Input::Sent(packet) | Input::Dropped { packet, .. } if is_own(self, packet) => {
                 self.busy = false;
                 let closed = self.last_of.take();

@@ -1,5 +1,5 @@
-//! Received frames. The receiver puts the frames of each flow back in order. With go-back-N, it accepts only frames in
-//! order.
+//! Received frames. The receiver puts the frames of each flow back in order. With go-back-N, the receiver accepts only
+//! frames in order.
 
 use super::Data;
 use crate::transport::go_back_n::{Answer, Params, Receiver};

@@ -1,14 +1,14 @@
 //! The adapter of a host on lossless Ethernet (specifications/cee.md §2.1). A sending adapter has one queue for each
-//! destination, or for each flow, and serves the queues in turn. If the protocol limits rates, each queue has its own
-//! rate limiter. A receiving adapter puts the frames back in order.
+//! destination and priority, or one queue for each flow, and serves the queues in turn. If the protocol limits rates,
+//! each queue has its own rate limiter. A receiving adapter puts the frames back in order.
 //!
 //! An [`Adapter`] sends one frame at a time, at line rate. While a priority is paused, the adapter begins no frame of
 //! that priority. Frames wait in the host's memory, which is unbounded. A [`Protocol`] defines the frame format and the
 //! rate limits under congestion: [`cee`](crate::transport::cee) and [`dcqcn`](crate::transport::dcqcn) are two
 //! protocols. The adapter retransmits lost frames if the protocol has acknowledgements ([`go_back_n`]).
 //!
-//! Cost per frame sent: one ring-buffer entry, and rarely a heap entry. Cost per frame received: one look-up by flow,
-//! and usually the extension of one range of received bytes.
+//! Cost per frame sent: one ring-buffer entry, and a heap entry if the rate limiter delays the queue. Cost per frame
+//! received: one look-up by flow, and usually the extension of one range of received bytes.
 
 mod host;
 mod incoming;

@@ -62,7 +62,7 @@ impl Protocol for Plain {
     fn read(&self, packet: &Packet) -> Option<Arrival<Hold>> {
         match &packet.header {
             Header::Cee(frame) => Some(Arrival::Data(data(frame))),
-            // The notice's destination selects the queue. The field `q_offset` is the end of the hold, and `q_delta` is
+            // The field `culprit_dst` selects the queue. The field `q_offset` is the end of the hold, and `q_delta` is
             // the time of the timer, both in nanoseconds.
             Header::Cnm(notice) => {
                 let ns = |ns: i16| Time::ZERO + Duration::from_ns(ns as u64);

@@ -1,5 +1,5 @@
-//! The transport of converged enhanced Ethernet. Frames wait at their source in one queue per destination. The
-//! transport relies on a fabric without losses: it has no retransmissions. The rate limiters of QCN are optional
+//! The transport of converged enhanced Ethernet. Frames wait at their source in one queue per destination and priority.
+//! The transport relies on a fabric without losses: it has no retransmissions. The rate limiters of QCN are optional
 //! (specifications/cee.md §2.1, §3.2).
 //!
 //! A frame of 1,500 bytes carries 1,500 bytes of its flow: the headers count as bytes of the flow, as in the paper.

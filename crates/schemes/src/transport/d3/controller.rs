@@ -12,14 +12,14 @@
 //! no packet is lost, both kinds of memory grant the same rates.
 //!
 //! Rates are whole numbers of bits per second, so that the sums are exactly zero after all flows have ended. Cost per
-//! request: one hash-map look-up.
+//! request: a few additions; with [`Memory::Flows`], also two hash-map look-ups.
 
 use crate::choices;
 use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::transport::live_flows::LiveFlows;
 use raddle_core::{Duration, FlowKey, Rate, Time};
 
-/// If a flow sends no request for this number of average round trips, the controller forgets the flow.
+/// With [`Memory::Flows`], the controller forgets a flow that sends no request for this number of round trips.
 const FORGOTTEN_AFTER: u64 = 20;
 
 choices! {

@@ -37,7 +37,7 @@ parameters! {
         // `gain` is g in the paper.
         /// weight of the newest notification in the estimate of congestion
         gain: f64 = 1.0 / 256.0;
-        // `alpha_timer` is K in the paper. It must be longer than `cnp_interval`.
+        // `alpha_timer` is K in the paper, where it must be longer than `cnp_interval`.
         /// time without a notification after which the estimate of congestion is reduced
         alpha_timer: Duration = Duration::from_us(55), Duration::from_ns(1)..=Duration::from_ms(60_000);
         // `timer` is T in the paper.

@@ -4,8 +4,8 @@
 //! Control", SIGCOMM 2019; `alibaba-edu/High-Precision-Congestion-Control`, the "vendor" settings of the run script).
 //! These are thresholds of 100 KB and 400 KB, and steps of 5 Mb/s and 50 Mb/s, all per 25 Gb/s of link rate. The
 //! reaction point of HPCC's authors has no byte counter. In our profile, a byte limit that no flow reaches has the same
-//! effect. The profile for 400 Gb/s is not published: per 25 Gb/s of link rate, its values equal those of the profile
-//! for 100 Gb/s.
+//! effect. The profile for 400 Gb/s is not published: per 25 Gb/s of link rate, its thresholds and steps equal those of
+//! the profile for 100 Gb/s.
 //!
 //! The PFC thresholds are our choice. XOFF is twice `k_max`, so that switches mark packets before they pause links.
 

@@ -32,7 +32,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
         summary: "RDMA writes over RoCEv2, whose rates are controlled by ECN marks",
         source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015; InfiniBand Annex A17",
         differs: &[
-            "each flow has its own queue pair, which begins at line rate and is removed when all data has been sent",
+            "each flow has its own queue pair, which begins at line rate and is removed when the flow ends",
             "losses are recovered by the go-back-N of InfiniBand's reliable connections, which the paper assumes",
             "with `recovery = \"none\"`, no packet is acknowledged: a flow that loses a packet does not finish, and \
              the receiver puts packets in order",
@@ -68,7 +68,7 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
         return Err(Unfit {
             key: "scheme.dcqcn.mtu".to_owned(),
             problem: format!(
-                "`mtu` must be a multiple of 4 B, because RoCE pads payloads to 4 bytes (got {mtu} B)"
+                "`mtu` must be a multiple of 4 B, because RoCE pads payloads to a multiple of 4 B (got {mtu} B)"
             ),
             hint: "set `mtu` to a multiple of 4, such as \"1024 B\"".to_owned(),
         });

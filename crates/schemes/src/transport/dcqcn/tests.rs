@@ -197,8 +197,8 @@ fn a_lost_last_acknowledgement_is_repeated_and_the_flow_is_delivered_once() {
     pair.open(0, 10 * 1_024, None);
     pair.run();
     assert_eq!((pair.delivered().len(), pair.closed().len()), (1, 1));
-    // The receiver answers the first retransmitted packet with an acknowledgement of all packets, so the sender
-    // retransmits few packets.
+    // The receiver answers each retransmitted packet with an acknowledgement of all packets, so the sender does not
+    // retransmit the flow again and again.
     assert!(pair.closed()[0] < 25, "{:?}", pair.closed());
 }
 

@@ -204,9 +204,9 @@ impl<P: Protocol> ExplicitHost<P> {
         None
     }
 
-    /// The next subflow that may send. Due subflows without a precedence come first. Then come probes of subflows that
-    /// have waited for a round trip, so that links learn that these subflows do not send. Then comes data of the
-    /// subflow with the least precedence. Subflows with a precedence wait until their link is free.
+    /// The next subflow that may send. Due subflows without a [precedence](Protocol::precedence) come first. Then come
+    /// probes of subflows that have waited for a round trip, so that links learn that these subflows do not send. Then
+    /// comes data of the subflow with the least precedence. Subflows with a precedence wait until their link is free.
     fn next_due(&mut self, now: Time, ports: &Ports<'_>) -> Option<(Place, Turn)> {
         while let Some((at, (number, place))) = self.timers.due(now) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };

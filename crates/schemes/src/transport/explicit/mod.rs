@@ -54,7 +54,7 @@ pub(crate) struct View {
 pub(crate) struct Outlook {
     /// The current time.
     pub now: Time,
-    /// The least of the smoothed round-trip times of the flow's subflows; zero before the first measurement.
+    /// The least smoothed round-trip time of the flow's open subflows; zero before the first measurement.
     pub rtt: Duration,
     /// Bytes, headers included, of all unacknowledged packets, whether sent or not.
     pub left: u64,

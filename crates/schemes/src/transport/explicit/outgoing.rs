@@ -49,7 +49,7 @@ struct Sending<S> {
     /// The host's port at which the path begins.
     port: PortId,
     sender: S,
-    /// The subflow's rate that was last reported to the observer.
+    /// The subflow's rate when the flow's rate was last reported.
     told: Rate,
 }
 
@@ -74,7 +74,7 @@ impl<S> Outgoing<S> {
     /// which the path begins.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "an index of a subflow is at most the number of packets, a `u32`"
+        reason = "the number of a subflow's first packet is at most the number of packets, a `u32`"
     )]
     pub(super) fn new<P: Protocol<Sender = S>>(
         protocol: &mut P,

@@ -57,7 +57,7 @@ pub(crate) struct Form {
 /// [`pinned::PATHS`].
 ///
 /// # Errors
-/// If the fabric has paths of more than `most_links` links.
+/// If the fabric does not have the paths of the plan's routing, or has paths of more than `most_links` links.
 pub(crate) fn fluid(
     plan: &Plan<'_>,
     policy: Box<dyn Fluid>,
@@ -98,7 +98,7 @@ fn split(
 /// the controller of the egress port of each link.
 ///
 /// # Errors
-/// If the fabric has too many nodes, or paths that are too long.
+/// If the fabric has too many nodes, does not have the paths of the plan's routing, or has paths that are too long.
 pub(crate) fn parts<P: Protocol + 'static>(
     plan: &Plan<'_>,
     form: Form,

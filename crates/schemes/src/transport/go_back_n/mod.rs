@@ -4,8 +4,8 @@
 //! Source: InfiniBand Architecture Specification, volume 1, §9.7 (reliable connections: packet sequence numbers, ACK,
 //! NAK for a sequence error, the transport timer and the retry counter). The intervals and the rule for duplicates come
 //! from the authors' ns-3 models of DCQCN and HPCC (`bobzhuyb/ns3-rdma`,
-//! `alibaba-edu/High-Precision-Congestion-Control`: `ReceiverCheckSeq`). The effect of go-back-N on performance: Mittal
-//! et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, §2. See also specifications/transports.md §7.
+//! `alibaba-edu/High-Precision-Congestion-Control`: `ReceiverCheckSeq`). Mittal et al., "Revisiting Network Support for
+//! RDMA", SIGCOMM 2018, §2, describe the effect of go-back-N on performance. See also specifications/transports.md §7.
 //!
 //! [`Sender`] and [`Receiver`] are the two ends of one flow. Packet numbers have 64 bits in these types, and 24 bits in
 //! packet headers ([`on_wire`]).
@@ -15,8 +15,8 @@
 //!   sends again. A flow therefore uses no retries while its port is paused or down.
 //! - The retry counter counts only timeouts, whereas InfiniBand's retry counter also counts NAKs. Progress resets the
 //!   counter, as in InfiniBand.
-//! - An out-of-order packet causes no congestion notification; in the ns-3 model of HPCC, such notifications are an
-//!   option.
+//! - An out-of-order packet causes a congestion notification only if the packet is marked. In the ns-3 model of HPCC,
+//!   notifications of other out-of-order packets are an option.
 
 mod receiver;
 mod sender;

@@ -62,7 +62,7 @@ impl Sender {
     }
 
     /// Handles an acknowledgement: `expected` is the number (24 bits) of the packet that the receiver expects. Returns
-    /// false if a newer acknowledgement has already arrived, or if this acknowledgement names a packet that was never
+    /// false if a newer acknowledgement has already arrived, or if this acknowledgement covers packets that were never
     /// sent. Otherwise all packets before the expected packet are now [acknowledged](Self::acknowledged).
     pub(crate) fn hears(&mut self, now: Time, expected: u32, params: &Params) -> bool {
         let ahead = (u64::from(expected) + NUMBERS - u64::from(on_wire(self.acknowledged))) % NUMBERS;

@@ -1,5 +1,5 @@
-//! The omniscient scheduler: it knows all flows, and changes their rates without delay. Its performance is an upper
-//! bound for other schemes. The scheduler sends no packets, so only the flow engine can run it
+//! The omniscient scheduler: it knows all flows, and changes their rates without delay. Its schedules serve as a
+//! reference for other schemes. The scheduler sends no packets, so only the flow engine can run it
 //! (specifications/pdq.md §9).
 //!
 //! The schedule is optimal on one bottleneck if all flows are present from the start. For flows with deadlines, it then

@@ -229,10 +229,10 @@ impl Controller {
     }
 
     /// Dampening (specifications/pdq.md §4.2). Returns true if a flow with rate zero must wait, because another flow
-    /// was accepted a short time ago and its packets have not arrived yet. Without dampening, all flows that request a
-    /// rate at the same time would be granted the same capacity. The caller applies dampening to all flows with rate
-    /// zero, because new flows are not marked as paused. In profile F, dampening does not delay a flow that is more
-    /// critical than the accepted flow.
+    /// was accepted a short time ago. The packets of the accepted flow may not have arrived yet. Without dampening, all
+    /// flows that request a rate at the same time would be granted the same capacity. The caller applies dampening to
+    /// all flows with rate zero, because new flows are not marked as paused. In profile F, dampening does not delay a
+    /// flow that is more critical than the accepted flow.
     fn is_dampened(&self, now: Time, criticality: Criticality) -> bool {
         self.accepted.is_some_and(|(at, other)| {
             now < at + self.rules.dampening

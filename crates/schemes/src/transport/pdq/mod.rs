@@ -11,7 +11,7 @@
 //! [sends probes](Pdq). A flow that cannot meet its deadline ends early.
 //!
 //! Cost per packet: a look-up of the flow, a binary search, and a walk along the list until the capacity is used up,
-//! usually after a few entries. Memory: an entry of 72 bytes for each flow and link.
+//! usually after a few entries. Memory: about 72 bytes for each flow and link.
 
 mod controller;
 mod flow_list;

@@ -28,8 +28,8 @@ pub(crate) enum Mode {
 struct Port {
     /// Number of packet buffers per flow at the far end of the link.
     buffers: u32,
-    /// Each flow that has packets in buffers at the far end, with the number of these packets. The list is short,
-    /// because it covers the packets of about one round trip.
+    /// Each flow that uses buffers at the far end, with the number of these buffers. The list is short, because it
+    /// covers the packets of about one round trip.
     in_use: Vec<(u32, u32)>,
     /// The credits sent to the neighbour, and the credits received from the neighbour.
     ledger: Ledger,

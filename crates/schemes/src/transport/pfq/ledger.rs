@@ -6,7 +6,7 @@
 //! since, it sends an acknowledgement at the next tick. A neighbour that is silent for a long time is presumed gone, so
 //! that a fabric with a failed link becomes idle.
 //!
-//! Memory: the credits of about two ticks, a few words per credit.
+//! Memory: 4 bytes for each credit of about the last two ticks.
 
 use raddle_core::Credit;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ const PATIENCE: u32 = 100;
 /// numbers of credits are modulo 2^32.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ledger {
-    /// The last credit that was sent.
+    /// The last credit that was sent. Its field `taken` is the number of the last credit that was received.
     last: Credit,
     /// Number of the last credit that the neighbour has acknowledged.
     acknowledged: u32,

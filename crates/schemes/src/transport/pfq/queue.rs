@@ -56,7 +56,7 @@ impl FlowQueues {
         }
         let place = self.idle.pop().unwrap_or_else(|| {
             self.queues.push(FlowQueue::default());
-            u32::try_from(self.queues.len() - 1).expect("a queue must hold fewer than 2^32 flows")
+            u32::try_from(self.queues.len() - 1).expect("a port must have at most 2^32 queues of flows")
         });
         self.queues[place as usize].flow = flow;
         // A flow receives its quantum at the end of its turn; a new flow receives its first quantum at once.

@@ -4,10 +4,10 @@
 //! A node is the authority on its own flows. While the tables may differ, each node runs one anti-entropy round per
 //! period. In a round, the node broadcasts a digest of its flows. A node whose table disagrees with the digest requests
 //! a snapshot from the sender of the digest. The snapshot replaces the table's entries of that sender. A node without
-//! flows sends no digests. Therefore, a node also requests a snapshot if no digest has confirmed its entries of another
-//! node for some rounds. If an event of the sender arrives between the request and the snapshot, the node ignores the
-//! snapshot, because the event may be newer. Rounds end by themselves when no node has flows. If a digest, a request or
-//! a snapshot is lost, a later round repairs the loss.
+//! flows sends digests only after one of its own broadcasts was dropped. Therefore, a node also requests a snapshot if
+//! no digest has confirmed its entries of another node for some rounds. If an event of the sender arrives between the
+//! request and the snapshot, the node ignores the snapshot, because the event may be newer. Rounds end by themselves
+//! when no node has flows. If a digest, a request or a snapshot is lost, a later round repairs the loss.
 
 use crate::choices;
 use raddle_core::{Duration, Stream, Time};
@@ -53,15 +53,15 @@ pub(super) struct AntiEntropy {
     next: Time,
     /// Number of rounds that this node must still run after the latest fault.
     left: u32,
-    /// True if a broadcast of this node was lost. The node must then send a digest, because other nodes may not know
-    /// that their entries are wrong.
+    /// True from the loss of a broadcast of this node until the rounds after this loss have run. This node must then
+    /// send digests even without flows, because other nodes may not know that their entries are wrong.
     must_speak: bool,
     /// Time of the latest topology change; `None` before the first.
     changed: Option<Time>,
     /// By source node: the time of the last confirmation of this node's table entries for that source. The first round
     /// with such entries and each topology change also set this time.
     confirmed: BTreeMap<u16, Time>,
-    /// Source nodes whose latest digest disagreed with this node's table.
+    /// Source nodes whose digest disagreed with this node's table, and whose entries have not been confirmed since.
     contradicted: BTreeSet<u16>,
     /// By source node: the number of the open snapshot request. An event of the source removes the entry.
     asked: BTreeMap<u16, u32>,
@@ -117,8 +117,8 @@ impl AntiEntropy {
         self.begin(now);
     }
 
-    /// Called when this node's table may have flows. Under [`Doubt::Always`], starts the rounds if no round is
-    /// scheduled, and then returns true.
+    /// Called when this node's table may have flows. Under [`Doubt::Always`], if no round is scheduled, starts the
+    /// rounds and returns true. A period of zero starts no rounds.
     pub(super) fn flows_known(&mut self, now: Time) -> bool {
         let begins = self.doubt == Doubt::Always && self.next == Time::NEVER;
         if begins {
@@ -150,8 +150,8 @@ impl AntiEntropy {
         })
     }
 
-    /// Called when an event of a node has arrived. Cancels the open request to this node, because the snapshot may be
-    /// older than the event and would undo it.
+    /// Called when an event of node `source` has arrived. Cancels the open request to `source`, because the snapshot
+    /// may be older than the event and would undo the event.
     pub(super) fn heard(&mut self, source: u16) {
         if !self.asked.is_empty() {
             self.asked.remove(&source);

@@ -10,8 +10,8 @@ use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Number of packets per acknowledgement. An acknowledgement has 52 bytes, less than a hundredth of four full packets.
-/// Acknowledgements therefore need only a small part of the headroom on the reverse paths.
+/// Greatest number of packets per acknowledgement. An acknowledgement has 52 bytes, less than a hundredth of four
+/// packets of 1,500 bytes. Acknowledgements therefore need only a small part of the headroom on the reverse paths.
 const PACKETS_ANSWERED: u32 = 4;
 /// Longest delay of an acknowledgement.
 const PATIENCE: Duration = Duration::from_us(20);
@@ -219,8 +219,8 @@ impl Arriving {
         (self.bytes > before).then_some(Bytes(self.bytes))
     }
 
-    /// The acknowledgement in answer to packet `seq`. Its bitmap includes the highest packet that has arrived since the
-    /// last acknowledgement, or packet `seq` if none has.
+    /// The acknowledgement in answer to packet `seq`. Its bitmap covers the highest packet that has arrived since the
+    /// last acknowledgement, or packet `seq` if none has. A packet before the first missing packet needs no bit.
     fn answer(&mut self, key: u32, seq: u32) -> Answer {
         let next = self.incoming.next();
         let highest = if self.unanswered > 0 { self.highest } else { seq };
@@ -356,7 +356,7 @@ mod tests {
         arrivals.announced(at(1_002), &event(EventKind::Refresh));
         assert!(
             arrivals.take(at(90_000), &packet(0, FLAG_LAST)).delivered.is_none(),
-            "the flow's end was not presumed"
+            "the REFRESH has withdrawn the presumed end"
         );
         arrivals.fabric_changed(at(100_000), |_| false);
         assert!(arrivals.take(at(112_500), &packet(0, FLAG_LAST)).delivered.is_some());

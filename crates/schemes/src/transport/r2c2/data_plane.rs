@@ -99,7 +99,8 @@ impl DataPlane {
     }
 
     /// The header of a control packet to node `dst` about flow `flow`, with `plen` bytes of payload. The routing
-    /// protocol `protocol` chooses the packet's path. `None` if no path exists.
+    /// protocol `protocol` chooses the packet's path. `None` if no path exists, or if the route does not fit the
+    /// header.
     pub(crate) fn control(&mut self, protocol: Protocol, dst: u16, flow: u32, plen: u16) -> Option<Data> {
         self.sender.control(&self.view, &self.fabric.params, protocol, dst, flow, plen)
     }

@@ -11,8 +11,8 @@ const GAIN: f64 = 0.25;
 /// Least number of periods between two announcements of a flow.
 const PERIODS_BETWEEN: u32 = 4;
 
-/// One sample of the demand, in bit/s: `d[i+1] = s[i] + q[i]/T`. This is the number of bytes released in the last
-/// period plus the number of bytes queued now, divided by the period.
+/// One sample of the demand, in bit/s: `d[i+1] = s[i] + q[i]/T`. This is the number of bits released in the last period
+/// plus the number of bits queued now, divided by the period.
 #[must_use]
 fn sample(released: u64, queued: u64, period_s: f64) -> f64 {
     (released + queued) as f64 * 8.0 / period_s
@@ -50,8 +50,9 @@ impl Demand {
     /// number of bytes that wait now, and `allocation` is the flow's rate limit in bit/s. Returns true if there is a
     /// new demand to announce.
     ///
-    /// A backlog is ignored, as noise of pacing and estimation, if it is at most `few` bytes or at most a quarter of
-    /// the released bytes.
+    /// An announced demand becomes unlimited again after at least two periods in a row that end with a backlog. A
+    /// backlog of at most `few` bytes, or of at most a quarter of the released bytes, does not count. Pacing and
+    /// estimation cause such backlogs.
     pub(super) fn period(
         &mut self,
         released: u64,

@@ -1,5 +1,5 @@
 //! The table of live flows by handle. An entry has 12 bytes. Every node of a rack stores every flow, so every node must
-//! update its table for every broadcast. An update causes one or two cache misses, and little other work.
+//! update its table for every broadcast event. An update causes one or two cache misses, and little other work.
 //!
 //! The table uses open addressing with linear probing. A flow is in the slot to which its handle hashes, or in a later
 //! slot. All slots from the hashed slot to the flow's slot are in use.
@@ -97,7 +97,7 @@ impl Entry {
 pub(super) struct Entries {
     /// The number of slots is zero or a power of two. At least a quarter of the slots are empty.
     slots: Vec<Entry>,
-    /// Indexed by slot: the time at which the flow was learned. These times are separate from the slots, because
+    /// Indexed by slot: the time at which the flow was learned. These times are separate from the slots, because most
     /// broadcasts about known flows do not access them.
     learned: Vec<Time>,
     live: usize,

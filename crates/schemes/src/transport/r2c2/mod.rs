@@ -82,7 +82,8 @@ choices! {
         Local = "local",
         /// No rate limit; only the ports pace the flow.
         Line = "line",
-        /// The unused capacity on the flow's links, but at least a hundredth of the capacity of its slowest link.
+        /// The unused capacity on the flow's links, but at least a hundredth of the usable capacity of its slowest
+        /// link.
         Residual = "residual",
     }
 }
@@ -104,9 +105,9 @@ pub struct Params {
     pub only_lasting: bool,
     /// True if all nodes compute at the same times; otherwise each node has a random phase.
     pub synchronous: bool,
-    /// True if a node computes rates in every interval from the start, even if it sends no flow. Used to measure the
-    /// cost of a computation (Figure 8). Such a node always has a timer, so a simulation with such nodes never ends by
-    /// itself.
+    /// True if a node computes rates in every interval from the start, even if it sends no flow. This setting serves to
+    /// measure the cost of a computation (Figure 8). Such a node always has a timer, so a simulation with such nodes
+    /// never ends by itself.
     pub computes_idle: bool,
     /// The policy that sets a flow's weight.
     pub policy: Policy,

@@ -226,8 +226,8 @@ impl Outgoing {
         }
     }
 
-    /// Ends a demand period of length `period` (§3.3.2). Does nothing for a flow whose application cannot be the
-    /// bottleneck. Returns true if the flow has a new demand to announce.
+    /// Ends a demand period of length `period` (§3.3.2). Does nothing for a flow that is cut off, or whose application
+    /// cannot be the bottleneck. Returns true if the flow has a new demand to announce.
     pub(super) fn end_demand_period(&mut self, now: Time, period: Duration, mtu: u16) -> bool {
         let may_be_short_of_bytes = self.flow.app_rate.is_some() || self.flow.is_stream;
         if !may_be_short_of_bytes || self.cut_off {
@@ -262,7 +262,8 @@ impl Outgoing {
     }
 
     /// Limits the flow to `rate` bit/s from `now` on. The number of bytes for which the flow has saved tokens, or owes
-    /// tokens, does not change, except that saved tokens must fit into the bucket.
+    /// tokens, does not change, except that saved tokens must fit into the bucket. A limit below 1 bit/s stops the
+    /// flow, and cancels saved and owed tokens.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
         let debt_bytes = match self.rate {

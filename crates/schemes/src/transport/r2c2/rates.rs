@@ -37,7 +37,7 @@ struct RateComputation {
 }
 
 /// The protocol that `number` identifies in packets. If this is the configured protocol, the configured tie-breaking
-/// rule is used.
+/// rule is used. `None` if no protocol has this number.
 pub(crate) fn protocol(params: &Params, number: u8) -> Option<Protocol> {
     if number == protocol_number::number(params.protocol) {
         Some(params.protocol)
@@ -86,7 +86,7 @@ fn rates_by(memo: &RateMemo, params: &Params, view: &View, table: &[Entry]) -> A
 }
 
 /// The rate that the flows in `table` leave for a new flow `newcomer` on its links, in bit/s. This rate is at least a
-/// hundredth of the capacity of the new flow's slowest link.
+/// hundredth of the usable capacity of the new flow's slowest link.
 pub(super) fn residual(params: &Params, view: &View, table: &[Entry], newcomer: &Entry) -> f64 {
     let rates = rates(params, view, table);
     let mut free = view.usable.clone();

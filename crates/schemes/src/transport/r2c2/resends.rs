@@ -63,7 +63,8 @@ impl Resends {
     }
 
     /// The answer to a neighbour's request: events about the flows in the last `a_link` broadcasts over the neighbour's
-    /// link, except broadcasts that are older than [`LATELY`]. `passes` returns true for broadcasts that use this link.
+    /// link, except broadcasts that are at least [`LATELY`] old. `passes` returns true for broadcasts that use this
+    /// link.
     pub(super) fn answer(
         &self,
         now: Time,

@@ -1,6 +1,6 @@
 //! Retransmission of dropped broadcasts (R2C2 §3.2). If a node drops an event of another node, it sends a notice to the
-//! event's source, and the source sends the event again. Other broadcasts do not fit into a notice. A node that drops
-//! such a broadcast, or a notice, sends the dropped packet again itself.
+//! event's source, and the source sends the event again. Other broadcasts do not fit into a notice. If a full queue
+//! drops such a broadcast, or a unicast control packet, the node of this queue sends the dropped packet again itself.
 
 use super::table::TOMBSTONE;
 use raddle_core::{Duration, Packet, PortId, Time};
@@ -39,8 +39,8 @@ impl Retries {
         self.copies.front().map_or(event, |&(due, ..)| due.min(event))
     }
 
-    /// Schedules a retry of an event that was dropped at the node and port `at`. If the event was last dropped at the
-    /// same port, the retry uses the next of the `trees` broadcast trees.
+    /// Schedules a retry of an event that was dropped at the node and port `at`. If the previous drop of the event was
+    /// at the same node and port, the retry uses the next of the `trees` broadcast trees.
     pub(super) fn dropped(&mut self, now: Time, event: &Event, at: Place, trees: u8) {
         self.events.retain(|retry| retry.due.is_some() || retry.forget > now);
         let same = |retry: &Retry| retry.event.kind == event.kind && retry.event.lid == event.lid;

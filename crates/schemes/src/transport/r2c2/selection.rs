@@ -115,7 +115,8 @@ impl Selector {
     }
 
     /// Called after a topology change. Sources then announce the protocols of their flows again. Parts of the fabric
-    /// that were disconnected have numbered their announcements independently, so all stamps are discarded.
+    /// that were disconnected have numbered their announcements independently, so the stamps of all assignments are
+    /// discarded.
     pub(super) fn renew(&mut self, now: Time, params: &Params, view: &View) {
         self.assigned.clear();
         self.set_timer(now, params, view);
@@ -175,7 +176,7 @@ impl Selector {
         self.wait_on(now, params, view);
     }
 
-    /// Records an assignment for a flow if it is newer than the flow's known assignment. Returns true if it is newer.
+    /// Records an assignment for a flow, and returns true, if the flow has no known assignment or an older assignment.
     pub(super) fn counts(&mut self, epoch: u16, src: u16, flow: u32) -> bool {
         let counts = self.assigned.get(&flow).is_none_or(|&known| is_later((epoch, src), known));
         if counts {

@@ -129,7 +129,8 @@ impl Sender {
     }
 
     /// The header of a control packet to node `dst` about flow `flow`, with `plen` bytes of payload. The routing
-    /// protocol `protocol` chooses the packet's path. `None` if no path exists.
+    /// protocol `protocol` chooses the packet's path. `None` if no path exists, or if the route does not fit the
+    /// header.
     pub(crate) fn control(
         &mut self,
         view: &View,

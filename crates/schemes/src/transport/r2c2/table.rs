@@ -18,7 +18,7 @@ pub struct FlowTable {
     counts_since: Time,
     finished_early: VecDeque<(Time, u32)>,
     digest: u64,
-    /// Time at which a flow was last added, changed or removed.
+    /// Latest time at which a flow may have been added, changed or removed.
     changed: Time,
 }
 
@@ -41,7 +41,7 @@ impl FlowTable {
         }
     }
 
-    /// Applies a broadcast event. A second application of the same event changes no flow.
+    /// Applies a broadcast event. If an event is applied twice in succession, the second application changes no flow.
     pub(crate) fn apply(&mut self, now: Time, event: &Event) {
         let key = handle(event);
         if event.lid == 0 {
@@ -176,7 +176,7 @@ impl FlowTable {
         all
     }
 
-    /// Time at which a flow was last added, changed or removed.
+    /// Latest time at which a flow may have been added, changed or removed.
     pub(super) fn changed(&self) -> Time {
         self.changed
     }

@@ -59,7 +59,7 @@ impl Ticks {
         self.next
     }
 
-    /// Returns true if a tick is due, and schedules the next tick.
+    /// If a tick is due, returns true and, unless rho is zero, schedules the next tick.
     pub(crate) fn take(&mut self, now: Time) -> bool {
         let is_due = self.next <= now;
         if is_due {

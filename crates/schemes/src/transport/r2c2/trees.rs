@@ -7,7 +7,7 @@
 //!
 //! In other topologies, the parent of a node is the neighbour with the smallest hash among the neighbours closer to the
 //! source. Nodes with the same candidates choose the same parent, so a broadcast enters few switches. Switches that
-//! lead to no host are not in the tree. A tree is built when its source first uses it.
+//! lead to no host are not in the tree. A tree is built when a node first uses the tree.
 
 use raddle_core::{NodeId, PortId};
 use raddle_topology::{Memo, Shape, Topology};
@@ -25,7 +25,8 @@ pub(crate) struct Trees {
 enum Kind {
     /// On a torus: the child ports, indexed by tree and by the node's offset from the source.
     Symmetric { dims: Vec<u32>, coordinates: Vec<[u8; MAX_DIMS]>, children: Vec<PortSet> },
-    /// On other topologies: the child ports of each node, per source and tree.
+    /// On other topologies, and on tori with more than 8 dimensions or with a dimension of more than 256 nodes: the
+    /// child ports of each node, per source and tree.
     General(Memo<(NodeId, usize), PortSet>),
 }
 

@@ -61,8 +61,8 @@ pub(super) struct Unacknowledged {
     first: u32,
     packets: VecDeque<Sent>,
     in_flight: u32,
-    /// All transmissions in order of departure time. An entry is stale if its packet has arrived, or if the packet has
-    /// a later entry.
+    /// The transmissions of the packets in flight, in order of departure time. An entry is stale if its packet has
+    /// arrived, or if the packet has a later entry.
     order: VecDeque<(Time, u32)>,
     /// The packets to retransmit. An entry is stale if its packet has arrived. The first entry is never stale.
     lost: VecDeque<u32>,
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn a_packet_is_lost_only_if_one_sent_much_later_has_arrived() {
         let mut flow = sent(200);
-        // The round trip is 20 us. Packet 0 is missing, and all later packets are acknowledged.
+        // The round trip is 20 us. Packet 0 is missing, and packets 1 to 100 are acknowledged one after another.
         for seq in 1..100 {
             flow.acknowledge(
                 at(u64::from(seq) + 20),

@@ -6,7 +6,7 @@ use crate::transport::r2c2::{self, FlowTable, rates};
 use raddle_core::{Duration, NodeId, Time};
 use raddle_wire::r2c2::{Event, EventKind, FlowRate};
 
-/// The rates of all flows that a node sends.
+/// A node, and the rates of the eligible flows that the node sends.
 pub(super) type NodeRates = (NodeId, Vec<FlowRate>);
 
 #[derive(Debug)]

@@ -45,8 +45,8 @@ impl CentralNode {
         self.controller.as_ref().map(|controller| &controller.table)
     }
 
-    /// The handle of each flow in the controller's table, and the rate in bit/s that the controller would compute for
-    /// the flow now. `None` if the controller does not run at this node.
+    /// The handle of each flow in the controller's table, and the flow's rate in bit/s in an allocation for all flows
+    /// of the table. `None` if the controller does not run at this node.
     #[must_use]
     pub fn compute_all(&self) -> Option<Vec<(u32, f64)>> {
         Some(self.plane.rates(self.table()?))
@@ -71,10 +71,10 @@ impl CentralNode {
     }
 
     /// The header of a message to `dst`, which is `node` or the controller's node. The message is about flows of
-    /// `node`. `None` if no path to `dst` exists.
+    /// `node`. `None` if no path to `dst` exists, or if the route does not fit the header.
     #[allow(clippy::cast_possible_truncation, reason = "R2C2 supports at most 2^16 nodes")]
     fn message(&mut self, node: NodeId, dst: NodeId, plen: usize) -> Option<Data> {
-        // The message is not about a single flow of `node`, so it carries flow number 0, which no flow has.
+        // The payload names the flows, so the header carries flow number 0, which no flow has.
         let about = flow_handle(node.0 as u16, 0);
         let plen = u16::try_from(plen).expect("a control packet must be at most an MTU, which is below 2^16");
         self.plane.control(CONTROL_PATH, dst.0 as u16, about, plen)

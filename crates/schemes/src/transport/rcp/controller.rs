@@ -45,7 +45,7 @@ impl Controller {
 
     /// Handles a packet of a flow that joins the queue on its way to the receiver. `rtt` is the round-trip time that
     /// the flow's sender reports; zero if the sender has not measured it. Returns the greatest rate at which the flow
-    /// may send. The port writes this rate into the packet.
+    /// may send. The port lowers the rate in the packet to this rate.
     pub(crate) fn forward(&mut self, now: Time, flow: FlowKey, passing: Passing, rtt: Duration) -> Rate {
         self.capacity.hear(rtt);
         match passing {

@@ -13,7 +13,7 @@ pub(super) struct Loss {
     pub(super) recovering: bool,
     /// True if the first unacknowledged segment must be retransmitted now, regardless of the window.
     pub(super) owed: bool,
-    /// Number of duplicate acknowledgements since the last acknowledgement of new data.
+    /// Number of duplicate acknowledgements since the last acknowledgement of new data or the last timeout.
     pub(super) duplicates: u32,
     /// One past the highest sequence number that had been sent when the last recovery or timeout began. Losses below
     /// this number belong to the same loss event as that recovery or timeout.

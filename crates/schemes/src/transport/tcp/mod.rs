@@ -21,7 +21,8 @@
 //! Cost: most packets belong to the same flow as the previous packet, and need no look-up. Other packets need one
 //! hash-map look-up. Each SACK block in a packet costs a binary search. A timer costs one heap operation per
 //! retransmission timeout, not one per packet. A flow takes two or three cache lines at its sender and one cache line
-//! at its receiver. It allocates further memory only while packets are missing or out of order.
+//! at its receiver. It allocates further memory only for an application with a rate limit, and while packets are
+//! missing or out of order.
 //!
 //! # Differs from real TCP
 //! - Flows are one-way: the receiver's half of a connection is never used and never closed. The FIN on the last data

@@ -54,8 +54,8 @@ impl Scoreboard {
         self.rescued = false;
     }
 
-    /// Records the retransmission of `[from, to)`. A retransmission beyond the SACKed data is the rescue
-    /// retransmission, which does not change `high_rxt`.
+    /// Records the retransmission of `[from, to)`. A retransmission beyond the SACKed data, such as the rescue
+    /// retransmission, does not change `high_rxt`.
     pub(super) fn repeated(&mut self, from: u64, to: u64) {
         if from < self.sacked.end() {
             self.set_high_rxt(to);
@@ -107,8 +107,9 @@ impl Scoreboard {
         (hole.0 < self.sacked.end()).then_some(hole)
     }
 
-    /// The rescue retransmission: the last `len` sequence numbers that were sent. A recovery retransmits them at most
-    /// once, when no other data can be sent. The acknowledgement shows whether they had arrived (`NextSeg`, rule 4).
+    /// The rescue retransmission: those of the last `len` sent sequence numbers that are beyond the SACKed data. A
+    /// recovery makes this retransmission at most once, when no other data can be sent. The acknowledgement shows
+    /// whether the data had arrived (`NextSeg`, rule 4).
     pub(super) fn rescue(&mut self, una: u64, max: u64, len: u64) -> Option<(u64, u64)> {
         let from = self.sacked.end().max(una).max(max.saturating_sub(len));
         let first = !std::mem::replace(&mut self.rescued, true);

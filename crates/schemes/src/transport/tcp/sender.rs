@@ -154,14 +154,14 @@ impl<C: CongestionControl> Sender<C> {
     /// The cumulative acknowledgement moves to `ack`.
     fn advance(&mut self, now: Time, ack: u64, marked: bool, may_grow: bool, params: &Params) {
         let acked = ack - self.una;
-        let is_open = self.una >= DATA; // false for the SYN's acknowledgement, which is no sign of congestion
+        let is_open = self.una >= DATA; // false for the SYN's acknowledgement, which acknowledges no data
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| end.get() <= ack) {
             self.rtt.sample(now.since(sent));
         }
         if self.una == 0 && self.syns_repeated > 0 {
             self.rtt.forgive(); // the first data has the initial timeout, without the SYN's back-off: RFC 6298 §5.7
             if self.syns_repeated > 1 {
-                self.window.set_cwnd(params.mss.into()); // the SYN or SYN-ACK was lost: RFC 6928 §2
+                self.window.set_cwnd(params.mss.into()); // the SYN or SYN-ACK was lost more than once: RFC 6928 §2
             }
         }
         self.una = ack;

@@ -30,7 +30,7 @@ struct Index {
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
-/// A key that no flow has, because the key of a flow begins with a node number of 24 bits.
+/// A key that no flow has: the upper 32 bits of a flow key are a node number, which has at most 24 bits.
 const NO_KEY: FlowKey = FlowKey(u64::MAX);
 
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl<T> Table<T> {
         None
     }
 
-    /// The time of the next call of [`expired`](Self::expired); [`Time::NEVER`] if no timer is armed.
+    /// The time of the next call of [`expired`](Self::expired); [`Time::NEVER`] if the heap has no entry.
     pub(super) fn next_expiry(&self) -> Time {
         self.next_expiry
     }

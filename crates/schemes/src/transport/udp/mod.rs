@@ -1,16 +1,16 @@
 //! UDP at a constant rate: traffic without congestion control. Examples are the cross traffic in tests of load
 //! balancers, and bursts that fill queues.
 //!
-//! A [`UdpHost`] sends each flow once, in full packets, at the rate of its application or else at [`Params::rate`].
-//! Flows without a rate take turns, one packet each, and send as fast as the host's ports allow. There are no
-//! acknowledgements and no retransmissions, so a flow that loses a packet never finishes. Rates count only payload,
-//! without headers.
+//! A [`UdpHost`] sends each flow once, at the rate of its application or else at [`Params::rate`]. All packets of a
+//! flow but the last are full. Flows without a rate take turns, one packet each, and send as fast as the host's ports
+//! allow. There are no acknowledgements and no retransmissions, so a flow that loses a packet never finishes. Rates
+//! count only payload, without headers.
 //!
 //! The host sends a stream's bytes as the application appends them, in packets that may be shorter than full packets.
 //! If all bytes have already been sent when the application closes the stream, an empty packet marks the stream's end.
 //! Bytes count as acknowledged when they are sent.
 //!
-//! Cost per packet sent at a rate: one heap operation. Cost per packet received: one look-up by flow, and usually the
+//! Cost per packet sent at a rate: two heap operations. Cost per packet received: one look-up by flow, and usually the
 //! extension of one range of received bytes.
 
 mod host;

@@ -44,7 +44,8 @@ fn flow(id: u32, src: u32, dst: u32, size: u64, app_rate: Option<Rate>) -> Flow 
     Flow { app_rate, ..Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO) }
 }
 
-/// The finished simulation of `flows` among four hosts at a switch. A port queues at most `queue` packets.
+/// The finished simulation of `flows` among four hosts at a switch. A port queues at most `queue` packets, or any
+/// number if `queue` is `None`.
 fn simulate(flows: Vec<Flow>, queue: Option<usize>) -> Simulation<Reports> {
     let topology = Arc::new(single_switch(4, line_rate(), DELAY).expect("a switch"));
     let paths = ShortestPaths::new(&topology);

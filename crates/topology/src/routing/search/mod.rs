@@ -1,8 +1,9 @@
 //! Distances on any graph, by a breadth-first search from each destination on its first use.
 //!
-//! A leaf node ([`Topology::leaves`]) is one hop farther from all other nodes than its only neighbour is. A search
-//! therefore covers only the other nodes, and all leaf nodes of a switch share the switch's distances. For n hosts
-//! under s switches this stores at most s² numbers instead of n².
+//! A leaf node ([`Topology::leaves`]) is one hop farther from all other nodes than its only
+//! neighbour is. A search therefore covers only the other nodes, and all leaf nodes of a switch
+//! share the switch's distances. For n hosts under s switches, each table has at most s² numbers
+//! instead of (n + s)².
 
 use crate::Topology;
 use raddle_core::{NodeId, PortId};

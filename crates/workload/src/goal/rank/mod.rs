@@ -32,7 +32,7 @@ impl Default for Settings {
     }
 }
 
-/// A message, a request or a reply between ranks. It travels as a flow of its own.
+/// A message, a request or a reply between ranks. Each of these travels as a flow of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) from: u32,
@@ -91,7 +91,8 @@ pub struct Account {
     pub bytes: u64,
 }
 
-/// The messages and requests of one sender. Each waits in `early` until all that the sender sent before have arrived.
+/// The messages and requests of one sender. Each waits in `early` until all earlier messages and
+/// requests of the sender have arrived.
 #[derive(Debug, Default)]
 struct Incoming {
     next: u64,

@@ -16,7 +16,8 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     let doubled: u32 = 1 << group.size().ilog2();
     let folded = group.size() - doubled;
     let me = group.me();
-    // Among the first 2 x `folded` members, the even members give their data to the odd members.
+    // Among the first 2 x `folded` members, the members at even positions give their data to those
+    // at odd positions.
     let hands_over = me < 2 * folded && me.is_multiple_of(2);
     let takes_over = me < 2 * folded && !me.is_multiple_of(2);
     let told = |peer: u32, round| Step::default().receiving(group.rank(peer), bytes, tag(round));

@@ -96,8 +96,8 @@ fn messages_and_bytes_of_a_member_are_those_of_the_algorithm() {
     assert_eq!(sent(Box::new(pairwise::alltoall(member(5, 12), 100))), (11, 1100));
 }
 
-/// If the bytes are not divisible by the number of members, the sizes of the parts differ by at most one byte, and no
-/// byte is lost.
+/// In each of 12 rounds, the 7 members together send all 1,000 bytes, although 1,000 is not
+/// divisible by 7.
 #[test]
 fn the_parts_on_a_ring_add_up_to_the_whole_message() {
     let total: u64 = (0..7).map(|rank| sent(Box::new(ring::allreduce(Group::world(rank, 7), 1000))).1).sum();

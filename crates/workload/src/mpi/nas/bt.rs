@@ -68,8 +68,9 @@ impl Bt {
         ]
     }
 
-    /// Returns the slabs that contain a rank's cell. From one cell of the rank to the next, the slab number
-    /// increases in the first and the third dimension and decreases in the second.
+    /// Returns, for each dimension, the slab that contains a rank's cell with the number `cell`.
+    /// From one cell of the rank to the next, the slab number increases in the first and the third
+    /// dimension and decreases in the second.
     fn slabs(self, rank: u32, cell: u32) -> [u32; 3] {
         let side = self.side;
         [(rank % side + cell) % side, (rank / side + side - cell) % side, cell]

@@ -85,7 +85,8 @@ impl Cg {
         self.grid_columns.ilog2()
     }
 
-    /// Returns the rank that holds the transposed block. This may be the rank itself.
+    /// Returns the rank that holds the transpose of the given rank's block. This may be the given
+    /// rank itself.
     fn transposed(self, rank: u32) -> u32 {
         let rows = self.grid_rows;
         if self.grid_columns == rows {

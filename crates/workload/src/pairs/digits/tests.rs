@@ -83,7 +83,7 @@ fn oracle_6_2_permutations_of_32_hosts_under_d_mod_k() {
 }
 
 /// specifications/cee.md §6.2: over 200 random permutations, the relative throughput is 0.68 on average and between
-/// 0.51 and 0.86.
+/// 0.51 and 0.86. The test allows another 0.05 below and above this interval.
 #[test]
 fn oracle_6_2_random_permutations_under_d_mod_k() {
     let tree = tree();

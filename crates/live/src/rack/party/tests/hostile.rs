@@ -1,6 +1,6 @@
-//! Tests with a hostile process that has joined the party. The hostile process writes random values into the shared
-//! memory and sends random messages to the host. No thread of another process panics, and the run ends when the hostile
-//! process closes its connection.
+//! A test with a hostile process that has joined the party. The hostile process writes random values or random packets
+//! into the shared memory, and sends random reports to the host. No thread of another process panics, and the run ends
+//! when the hostile process sends an unexpected message.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -27,7 +27,7 @@ fn number(random: &mut Stream) -> u64 {
     }
 }
 
-/// A random packet that no honest node sends. Its lengths and its checksum are correct.
+/// A random R2C2 packet. Its size and its checksum are correct.
 fn packet(random: &mut Stream) -> Packet {
     let mut field = |below: u64| if random.below(4) == 0 { number(random) % below } else { random.below(18) };
     let route = Route::from_ports((0..field(20)).map(|_| field(8) as u16), 3).unwrap_or_default();
@@ -101,8 +101,8 @@ fn scribble(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool)
     }
 }
 
-/// Puts random packets on the links of the hostile process. The function fills the rings in order, as an honest sender
-/// does, but the packets and their due times are random.
+/// Puts random packets on the links from the hostile process to the host. The function fills the rings in order, as an
+/// honest sender does, but some entries have a random due time, slot, length or tag.
 fn flood(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool) {
     let mut random = Stream::new(seed, 0, "flood");
     let (topology, slots) = (topology(), layout.slots(region));
@@ -132,7 +132,7 @@ fn flood(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool) {
     }
 }
 
-/// A random event that no honest node reports.
+/// A random event, often about a node, a flow or a link that does not exist.
 fn word(random: &mut Stream) -> Word {
     let time = Time::from_ps(number(random));
     let (node, key) = (NodeId(number(random) as u32), FlowKey(number(random)));
@@ -206,7 +206,8 @@ fn a_hostile_process_fells_nobody() {
         assert!(!rack.run(&mut (), |_| go_on()), "it does not come to a good end");
         assert_eq!(rack.lost().map(|lost| lost.nodes.clone()), Some(8..16));
         let totals = rack.totals();
-        // `scribble` (even seeds) soon breaks all links. With `flood` (odd seeds) the packets arrive and are malformed.
+        // `scribble` (even seeds) soon breaks all links. With `flood` (odd seeds), packets arrive, and many of them are
+        // malformed.
         assert!(seed % 2 == 0 || totals.drops.malformed > 100, "it was felt: {totals:?}");
         guest.join().expect("the hostile process is sound itself");
     }

@@ -24,7 +24,8 @@ fn run(party: Result<Party, NoParty>, threads: usize, provider: Provider) -> (bo
     (ended, heard, rack)
 }
 
-/// Runs a host and two guests. The host forwards the offers by which the guests connect their rings to each other.
+/// Runs a host and two guests. The guests connect their rings to each other by offers (descriptions of ring ends),
+/// which the host forwards.
 fn flows_cross(provider: Provider) {
     let at = address();
     let guest = |nodes: Range<u32>| {
@@ -105,8 +106,7 @@ fn with_hostile_guest(attack: impl Fn(&mut Rack, &mut raddle_core::Stream) + Sen
     rack
 }
 
-/// The host counts ring entries that hold no packet or have an impossible due time. These entries block no other
-/// packet.
+/// The host drops and counts ring entries that hold no valid packet or have an impossible due time.
 #[test]
 fn entries_of_a_hostile_machine_are_counted_and_dropped() {
     let rack = with_hostile_guest(|rack, random| {
@@ -129,7 +129,7 @@ fn entries_of_a_hostile_machine_are_counted_and_dropped() {
                 worker.fabric.free(slot);
             }
         }
-        // The guest also claims that it has held virtual time for 2^30 ms.
+        // The guest also claims to hold virtual time for another 2^30 ms.
         worker.fabric.clock.hold(Span::from_ms(1 << 30));
         let mut rings = worker.crossing.take().expect("links to the host");
         rings.take_in(&mut worker.fabric, Time::ZERO);

@@ -1,11 +1,11 @@
 //! The reaction point: the rate limiter of one adapter for one destination (specifications/cee.md §3.3).
 //!
-//! A notice cuts the *current rate*. If at least one byte cycle has ended since the previous notice, the rate before
-//! the cut also becomes the *target rate*. A byte cycle ends after a certain number of sent bytes, and a time cycle
-//! after a certain time. The end of each cycle halves the distance to the target. After [`Params::fr_thr`] cycles of
-//! one kind the target rate itself rises (active increase). After this number of cycles of each kind, the target rises
-//! ever faster (hyper-active increase). A limiter becomes inactive when it is at line rate and the destination's queue
-//! is empty.
+//! A notice cuts the *current rate*. The rate before the cut also becomes the *target rate*, unless [`Params::efr`] is
+//! set and no byte cycle has ended since the previous notice. A byte cycle ends after a certain number of sent bytes,
+//! and a time cycle after a certain time. The end of each cycle halves the distance to the target. After
+//! [`Params::fr_thr`] cycles of one kind the target rate itself rises (active increase). After this number of cycles of
+//! each kind, the target rises ever faster (hyper-active increase). In IEEE 802.1Q, both increases begin one cycle
+//! earlier. A limiter becomes inactive when it is at line rate and the destination's queue is empty.
 //!
 //! Cost per frame: a division and a few additions; nothing while the limiter is inactive.
 
@@ -21,7 +21,7 @@ pub(crate) struct ReactionPoint {
     params: Arc<Params>,
     line_rate: Rate,
     random: Stream,
-    /// `None` while frames are sent at line rate.
+    /// The limiter's state while it is active. With `None`, frames are sent at line rate.
     limit: Option<Limit>,
 }
 
@@ -29,9 +29,9 @@ pub(crate) struct ReactionPoint {
 #[derive(Debug, Clone)]
 struct Limit {
     pace: RecoveringRate,
-    /// Number of byte cycles since the last notice.
+    /// Number of byte cycles that have ended since the last notice.
     byte_stage: u32,
-    /// Number of time cycles since the last notice.
+    /// Number of time cycles that have ended since the last notice.
     time_stage: u32,
     /// Bytes until the byte cycle ends, which happens when this value is negative.
     bytes_left: i64,

@@ -6,7 +6,7 @@ const LINE: Rate = Rate::from_gbps(10);
 const FRAME: u32 = 1_500;
 
 impl ReactionPoint {
-    /// True if the limiter holds frames back.
+    /// True if the limiter is active.
     fn is_active(&self) -> bool {
         self.limit.is_some()
     }
@@ -224,7 +224,8 @@ fn without_notices_no_frame_is_held_back() {
 
 proptest! {
     /// For all sequences of events: rates stay between the lowest rate and line rate, and a notice cuts the rate by at
-    /// most half. After a frame, the next frame waits for the transmission time of a frame at the current rate.
+    /// most half. After a frame, an active limiter delays the next frame by the transmission time of a frame at the
+    /// current rate.
     #[test]
     fn rates_stay_in_their_range(events in prop::collection::vec((0_u8..4, 0_u8..64, 0_u64..30_000), 1..300)) {
         let mut point = point(Params::default());

@@ -35,8 +35,8 @@ pub struct R2c2Node {
     /// Number of digests that this node has broadcast. This number selects the tree of the next digest.
     digests: u32,
     selector: Option<Selector>,
-    /// Flows whose destination was unreachable when the application opened the flow. These flows start as soon as a
-    /// path exists.
+    /// Flows whose destination was unreachable when this node tried to start them. These flows start as soon as a path
+    /// exists.
     cut_off: Vec<Flow>,
     /// The time of the last tick, at which rates are computed.
     computed: Time,
@@ -81,8 +81,8 @@ impl R2c2Node {
         &self.table
     }
 
-    /// The handle of each flow in this node's table, and the rate in bit/s that this node would compute for the flow
-    /// now.
+    /// The handle of each flow in this node's table, and the flow's rate in bit/s in an allocation for all flows of the
+    /// table.
     #[must_use]
     pub fn compute_all(&self) -> Vec<(u32, f64)> {
         self.plane.rates(&self.table)
@@ -178,7 +178,8 @@ impl R2c2Node {
     }
 
     /// Handles the drop of a packet at this node. If the packet was an event of another node, this node notifies the
-    /// event's source. Events of this node are sent again, and so are control packets that a full queue has refused.
+    /// event's source. Events of this node are sent again, and so are control packets that a full queue has refused. If
+    /// a full queue has refused a data packet of this node, the sender waits before it uses the port again.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "R2C2 supports at most 2^16 nodes, and port numbers have 8 bits"
@@ -214,8 +215,8 @@ impl R2c2Node {
         self.plane.outbox.control(Header::R2c2DropNotice(notice));
     }
 
-    /// Sends the retries that are due. The START of a finished flow is not sent again, because it would arrive after
-    /// the FINISH.
+    /// Sends the retries that are due. Of a finished flow, only the FINISH is sent again, because other events would
+    /// arrive after the FINISH.
     fn retry_due(&mut self, now: Time) {
         let Self { plane: DataPlane { id, view, sender, outbox, .. }, retries, table, told_again, .. } = self;
         for event in retries.due(now) {

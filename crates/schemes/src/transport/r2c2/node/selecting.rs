@@ -49,7 +49,7 @@ impl R2c2Node {
         let &Announcement { tree, src, epoch, ref assignments } = announcement;
         let source = NodeId(src.into());
         if !self.plane.view.is_node(src) {
-            return; // the source is not a node of this fabric
+            return;
         }
         let header = Header::R2c2Announcement(announcement.clone());
         let packet = Packet::new(header.wire_len() as u32, header);

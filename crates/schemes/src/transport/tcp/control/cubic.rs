@@ -38,7 +38,7 @@ const BETA: f64 = 0.7;
 /// multiplies its window by [`BETA`] after a loss has the same throughput as a Reno sender, which halves its window
 /// (§4.3).
 const RENO_GROWTH: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// Greatest factor by which the window grows in one round trip (§4.4).
+/// Greatest factor by which the window grows in one round trip (§4.2).
 const MOST_GROWTH: f64 = 1.5;
 
 /// CUBIC's state of one flow. All windows are in segments.
@@ -112,8 +112,7 @@ impl CongestionControl for Cubic {
         self.prior = flight as f64 / f64::from(mss);
         self.w_max = match sign {
             LossSign::Timeout => 0.0, // unknown: the next epoch begins at its current window, §4.8
-            // Fast convergence (§4.7): if the window is smaller than at the previous loss, the flow releases more
-            // capacity.
+            // Fast convergence (§4.7): if the window is smaller than `w_max`, the flow releases more capacity.
             LossSign::Duplicates if self.prior < self.w_max => self.prior * (1.0 + BETA) / 2.0,
             LossSign::Duplicates => self.prior,
         };

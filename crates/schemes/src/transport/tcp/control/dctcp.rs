@@ -105,7 +105,7 @@ mod tests {
 
     const MSS: u16 = 1_000;
 
-    /// A flow that always has ten segments outstanding.
+    /// A flow that has ten segments outstanding before each acknowledgement.
     struct Flow {
         dctcp: Dctcp,
         window: Window,

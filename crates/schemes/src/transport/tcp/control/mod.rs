@@ -12,10 +12,11 @@ use raddle_core::{Duration, Time};
 use raddle_wire::Ecn;
 
 /// A congestion control algorithm, with the algorithm's state of one flow except the window. Loss recovery is the same
-/// for all algorithms; it calls the algorithm to set the slow-start threshold.
+/// for all algorithms, except for [`ENDS_RECOVERY_EARLY`](Self::ENDS_RECOVERY_EARLY). Loss recovery calls the algorithm
+/// to set the slow-start threshold.
 pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
-    /// The ECN field of all packets except pure acknowledgements. If these packets are ECN-capable, receivers echo
-    /// every mark (RFC 8257 §3.2).
+    /// The ECN field of all packets except pure acknowledgements. If these packets are ECN-capable, receivers echo ECN
+    /// marks (RFC 8257 §3.2).
     const ECN: Ecn = Ecn::NotEct;
 
     /// True if fast recovery without SACK ends at the first acknowledgement of new data, even if other data from before
@@ -29,8 +30,8 @@ pub(crate) trait CongestionControl: std::fmt::Debug + Default + Send + 'static {
     /// recovery then sets the window.
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign);
 
-    /// True if the window has been reduced since the last call. The next new segment then carries CWR (RFC 3168
-    /// §6.1.2).
+    /// True if the window has been reduced since the last call, so that the next new segment must carry CWR (RFC 3168
+    /// §6.1.2). Always false without ECN.
     fn take_reduced(&mut self) -> bool {
         false
     }

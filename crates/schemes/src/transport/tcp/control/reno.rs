@@ -38,7 +38,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
     streams: Streams::Carried,
 };
 
-/// The window of [`NewReno`], with a fast recovery that repairs only one loss. If several segments of a window are
+/// The window of [`NewReno`]. Without SACK, a fast recovery repairs only one loss. If several segments of a window are
 /// lost, each further loss either halves the window again or is repaired after a timeout.
 #[derive(Debug, Default)]
 pub(crate) struct Reno(NewReno);

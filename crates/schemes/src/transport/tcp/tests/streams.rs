@@ -32,7 +32,7 @@ fn bytes_go_out_as_they_come_and_the_fin_when_the_stream_is_closed() {
     assert_eq!(sent(&pair).len(), 3, "all data is acknowledged, and no timer runs");
     pair.tell(Input::Close { flow: stream });
     assert_eq!(sent(&pair)[3..], [(ACK | FIN, 2_101, 0)]);
-    // The host ignores a second close, and bytes that are appended after the close.
+    // The host ignores a second close, bytes that are appended after the close, and bytes for an unknown stream.
     pair.tell(Input::Close { flow: stream });
     pair.tell(Input::Append { flow: stream, bytes: Bytes(7) });
     pair.tell(Input::Append { flow: FlowId(9), bytes: Bytes(7) });
