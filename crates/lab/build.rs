@@ -1,5 +1,5 @@
-//! Generates the lists of the files in `papers/` that the program embeds: the experiment files of figures, and the
-//! statements of each paper.
+//! Generates two lists of files in `papers/`, which the program embeds: the experiment files of figures, and the
+//! files with the statements of each paper.
 
 use std::env;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ fn main() {
     }
 }
 
-/// The entries of a folder that `wanted` accepts, sorted by name with numbers in numerical order: 2 before 10.
+/// The entries of a folder that `wanted` accepts, sorted by name. Numbers in names are in numerical order: 2 before 10.
 fn sorted(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));

@@ -47,7 +47,7 @@ ClaimMeasure = TypedDict(
     {
         # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
-        # Labels of the runs.
+        # Labels that the runs must have.
         "at": Any,
         # Labels of another run. The statistic of that run is subtracted.
         "beyond": Any,
@@ -61,7 +61,7 @@ ClaimMeasure = TypedDict(
         "distance_to": Any,
         # Start of the window of simulated time that is measured. (default: the start of the run)
         "from": str,
-        # Labels: the number of the first label divided by the greatest number of the other labels.
+        # Labels: the number at the first label divided by the greatest number at the other labels.
         "lead": list[str],
         # Lower bound of the values whose share `stat = "share"` gives.
         "least": float,
@@ -69,17 +69,17 @@ ClaimMeasure = TypedDict(
         "mean_over": Any,
         # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
-        # The quantity. (default: `"value"`)
+        # The quantity that is measured. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
-        # Labels in falling order of their numbers: the smallest ratio of a number to the number after it.
+        # Labels whose numbers should fall in this order: the smallest ratio of a number to the next number.
         "order": list[str],
         # Lists of labels: the points of other sweeps at which the contrast is computed.
         "over": Any,
-        # Two labels: the number of the first label divided by the number of the second label.
+        # Two labels: the number at the first label divided by the number at the second label.
         "ratio": list[str],
         # Labels of another run. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
-        # Two labels: the share by which the number of the first label is below the number of the second label.
+        # Two labels: the share by which the number at the first label is below the number at the second label.
         "reduction": list[str],
         # Labels of another run. The statistic is divided by the statistic of that run.
         "relative": Any,
@@ -87,7 +87,7 @@ ClaimMeasure = TypedDict(
         "relative_where": str,
         # Rates are given as shares of this rate.
         "share_of": str,
-        # The statistic of flows, links or samples. (default: `"mean"`)
+        # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # The rule that turns the contrasts at several points into one number. (default: `"least"`)
         "take": Literal["least", "most", "mean", "median", "rise", "fall"],
@@ -184,7 +184,7 @@ class Engine(TypedDict, total=False):
     """The engine: `packet` simulates every packet, `flow` simulates flows as fluids, `lockstep` moves encoded bytes under a virtual clock, `live` moves bytes in real time. (default: `"packet"`)"""
 
     polling_threads: int
-    """Number of polling threads of a live run. Each needs its own core. (default: 1)"""
+    """Number of polling threads of a live run. Each thread needs its own core. (default: 1)"""
 
     provider: Literal["tcp", "shm", "verbs"]
     """Provider of libfabric that carries packets between processes that connect at a TCP address. (default: `tcp`)"""
@@ -216,13 +216,13 @@ class Errors(TypedDict, total=False):
 
 
 class FailureRandom(TypedDict, total=False):
-    """Links of a Clos network that fail, chosen by the seed."""
+    """Random links of a Clos network, which fail together. The seed determines the links."""
 
     links: int
     """Number of links that fail."""
 
     most_a_switch: int
-    """Most links that fail at any one switch. (default: `links`)"""
+    """Maximum number of links that fail at any one switch. (default: `links`)"""
 
     pod: int
     """Pod of the links. If left out, links of all pods can fail."""
@@ -247,7 +247,7 @@ class Failure(TypedDict, total=False):
     """The node whose links all fail."""
 
     random: FailureRandom
-    """Links of a Clos network that fail, chosen by the seed."""
+    """Random links of a Clos network, which fail together. The seed determines the links."""
 
     repair: str
     """Time of the repair, since the start of the run. If left out, there is no repair."""
@@ -300,7 +300,7 @@ class Figure(TypedDict, total=False):
     """Title of the figure."""
 
     warm_up: float | str
-    """Share of arrivals, counted from the first, that measures leave out. (default: `0.05`)"""
+    """Share of all flows that measures leave out: the flows that arrive first. (default: `0.05`)"""
 
 
 PlotEach = TypedDict(
@@ -320,7 +320,7 @@ PlotEach = TypedDict(
         "least": float,
         # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
-        # The quantity. (default: `"value"`)
+        # The quantity that is measured. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
         # Labels of another run. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
@@ -330,7 +330,7 @@ PlotEach = TypedDict(
         "relative_where": str,
         # Rates are given as shares of this rate.
         "share_of": str,
-        # The statistic of flows, links or samples. (default: `"mean"`)
+        # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
@@ -370,7 +370,7 @@ Plot = TypedDict(
         "log_y": bool,
         # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
-        # The quantity. (default: `"value"`)
+        # The quantity that is measured. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
         # Labels of another run. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
@@ -382,7 +382,7 @@ Plot = TypedDict(
         "relative_where": str,
         # Rates are given as shares of this rate.
         "share_of": str,
-        # The statistic of flows, links or samples. (default: `"mean"`)
+        # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # Statistics. Each curve is drawn once for each statistic. Only for the kinds `along`, `bars` and `by_size`.
         "stats": list[str],
@@ -963,7 +963,7 @@ class SchemeQueue2(TypedDict, total=False):
     """The kind of queue."""
 
     limit: str
-    """Most bytes in a FIFO, the packet in service included. If left out, there is no limit."""
+    """Maximum number of bytes in a FIFO, the packet in service included. If left out, there is no limit."""
 
     mark: str
     """ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds more bytes than the threshold. If left out, there are no marks."""
@@ -972,7 +972,7 @@ class SchemeQueue2(TypedDict, total=False):
     """ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds more packets than the threshold. If left out, there are no marks."""
 
     packets: int
-    """Most packets in a FIFO, the packet in service included. If left out, there is no limit."""
+    """Maximum number of packets in a FIFO, the packet in service included. If left out, there is no limit."""
 
 
 class SchemeR2c2(TypedDict, total=False):
@@ -1352,7 +1352,7 @@ Scheme = TypedDict(
         "profile": Literal["none", "dcqcn-40g", "dcqcn-100g", "dcqcn-400g"],
         # Quantized congestion notification: queues sample frames and report their congestion to the frames' sources
         "qcn": SchemeQcn,
-        # The egress queues of all ports. If left out, ports have unbounded FIFOs, or `strict` queues with `flow_control`.
+        # The egress queues of all ports. If left out, ports have unbounded FIFOs. With `flow_control`, they have `strict` queues instead.
         "queue": Literal["fifo", "strict", "ets"] | SchemeQueue2,
         # Rack-scale network stack: flow events are broadcast, every node computes all rates, packets are source-routed
         "r2c2": SchemeR2c2,
@@ -1402,13 +1402,13 @@ Search = TypedDict(
         "distance_to": Any,
         # Start of the window of simulated time that is measured. (default: the start of the run)
         "from": str,
-        # The dotted key that is searched.
+        # The dotted key that the search varies.
         "key": str,
         # Lower bound of the values whose share `stat = "share"` gives.
         "least": float,
         # Upper bound of the values whose share `stat = "share"` gives.
         "most": float,
-        # The quantity. (default: `"value"`)
+        # The quantity that is measured. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
         # The first and the last value. The first value is assumed to hold and is never tried.
         "range": list[float],
@@ -1422,7 +1422,7 @@ Search = TypedDict(
         "seeds": int,
         # Rates are given as shares of this rate.
         "share_of": str,
-        # The statistic of flows, links or samples. (default: `"mean"`)
+        # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # Distance between two neighboring values. Required unless the range has whole numbers. (default: 1 for whole numbers)
         "step": float,
@@ -1451,7 +1451,7 @@ class Sweep(TypedDict, total=False):
 
 
 class TopologySlowRandom(TypedDict, total=False):
-    """Links of a tree that the seed chooses."""
+    """Random links of a tree. The seed determines them."""
 
     level: int
     """Level of the switches. Switches with links to hosts have level 1."""
@@ -1467,7 +1467,7 @@ TopologySlow = TypedDict(
         "both": bool,
         # The node from which the links lead.
         "from": int,
-        # Links of a tree that the seed chooses.
+        # Random links of a tree. The seed determines them.
         "random": TopologySlowRandom,
         # Rate of the links.
         "rate": str,
@@ -1498,7 +1498,7 @@ class Topology(TypedDict, total=False):
     """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
 
     dimensions: int
-    """Number of dimensions: the fabric has 2^n nodes."""
+    """Number of dimensions, n. The fabric has 2^n nodes."""
 
     dims: list[int]
 
@@ -1535,10 +1535,10 @@ class Topology(TypedDict, total=False):
     """Number of hosts of the first switch."""
 
     link_delay: str
-    """Propagation delay of each link. Required for every kind except `file`."""
+    """Propagation delay of each link. Required for every built-in kind except `file`."""
 
     link_rate: str
-    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`."""
+    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every built-in kind except `file`."""
 
     n: int
 
@@ -1570,7 +1570,7 @@ class Topology(TypedDict, total=False):
 
 
 class WorkloadArrivals2(TypedDict, total=False):
-    """Starts of drawn flows. A string stands for a table with that `kind` and no other keys."""
+    """Start times of drawn flows. A string stands for a table with that `kind` and no other keys."""
 
     burst: int
 
@@ -1580,7 +1580,7 @@ class WorkloadArrivals2(TypedDict, total=False):
     frame: str
 
     gap: str
-    """Time between the starts of two flows."""
+    """Time between the starts of two successive flows."""
 
     jitter: str
     """Each flow starts at a random time between 0 and this time. (default: `"0 ns"`)"""
@@ -1591,10 +1591,10 @@ class WorkloadArrivals2(TypedDict, total=False):
     load: float
 
     mean_gap: str
-    """Mean time between the starts of two flows, over the whole fabric."""
+    """Mean time between the starts of two successive flows, over the whole fabric."""
 
     mean_size: str
-    """Mean flow size that converts the load into a mean time between starts. (default: the mean of `sizes`)"""
+    """Mean flow size with which `load` is converted into a mean time between starts. (default: the mean of `sizes`)"""
 
     rate: str
     """Mean number of flows that start per unit of time, in place of `mean_gap`."""
@@ -1635,7 +1635,7 @@ class WorkloadHotspot(TypedDict, total=False):
     """Hosts that send to the same host, alone or in addition to the flows of `pairs`."""
 
     degree: int | float | str
-    """Number or share of hosts that send, in place of `sources`. (default: depends on `type`)"""
+    """Number of hosts that send, or their share of all hosts, in place of `sources`. (default: depends on `type`)"""
 
     destination: int
     """The host to which the sources send. (default: depends on `type`)"""
@@ -1650,7 +1650,7 @@ class WorkloadHotspot(TypedDict, total=False):
     """The hosts that send."""
 
     start: str
-    """Time at which the sources begin. (default: depends on `type`)"""
+    """Time at which the sources begin to send. (default: depends on `type`)"""
 
     type: Literal["input", "output"]
     """The type of hotspot: `input` if hosts send more than the destination's link can carry, or `output` if links of the topology are slow. The type sets the defaults of the other keys. (default: `"input"`)"""
@@ -1673,7 +1673,7 @@ class WorkloadList(TypedDict, total=False):
     """One flow."""
 
     app_rate: str
-    """Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start."""
+    """Rate at which the application of each flow produces bytes. If left out, all bytes are available at the flow's start."""
 
     deadline: str
     """Time after the start by which the flow should be complete. If left out, there is no deadline."""
@@ -1682,10 +1682,10 @@ class WorkloadList(TypedDict, total=False):
     """The destination."""
 
     priority: int
-    """Priority of each flow; 0 is served first. (default: `0`)"""
+    """Priority of each flow. Priority 0 is served first. (default: `0`)"""
 
     process: Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadListProcess2
-    """Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)"""
+    """Process that determines when an application produces frames. This key needs `app_rate`, `load` or `hotspot`. (default: `"constant"`)"""
 
     size: str
     """The size."""
@@ -1694,7 +1694,7 @@ class WorkloadList(TypedDict, total=False):
     """The source."""
 
     start: str
-    """The start. (default: `"0 ns"`)"""
+    """Time at which the flow starts. (default: `"0 ns"`)"""
 
     weight: int
     """Weight of each flow in the allocation of rates. (default: `1`)"""
@@ -1709,7 +1709,7 @@ class WorkloadPairs2(TypedDict, total=False):
     """Probability that the destination is in the source's rack."""
 
     fraction: float | str
-    """Share of the hosts that send and receive flows. (default: `1.0`)"""
+    """Share of the hosts that take part in each permutation. (default: `1.0`)"""
 
     kind: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"]
     """The kind of pairs."""
@@ -1718,7 +1718,7 @@ class WorkloadPairs2(TypedDict, total=False):
     """Probability that the destination is in the source's pod, but not in its rack."""
 
     pods: list[int]
-    """The pods between which flows run. If left out, all pods."""
+    """The pods between which flows run. If left out, flows run between all pods."""
 
     radix: int
 
@@ -1736,18 +1736,18 @@ class WorkloadSizes2(TypedDict, total=False):
     """Sizes of drawn flows. A string stands for a table with that `kind` and no other keys."""
 
     file: str
-    """A file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage."""
+    """Path of a file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage."""
 
     kind: Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"]
     """The kind of sizes, or the name of a published distribution."""
 
     max: str
-    """Largest size."""
+    """Largest flow size."""
 
     mean: str
 
     min: str
-    """Smallest size."""
+    """Smallest flow size."""
 
     shape: float
     """Shape of the Pareto distribution."""
@@ -1767,9 +1767,9 @@ Workload = TypedDict(
     {
         # Algorithm of the collective operation. (default: the first algorithm that is listed for the operation)
         "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
-        # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the start.
+        # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the flow's start.
         "app_rate": str,
-        # Starts of drawn flows.
+        # Start times of drawn flows.
         "arrivals": Literal["poisson", "fixed", "all_at_once", "cbr", "bernoulli", "on_off", "bursty"] | WorkloadArrivals2,
         # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
         "class": Literal["S", "W", "A", "B", "C", "D"],
@@ -1779,11 +1779,11 @@ Workload = TypedDict(
         "corners": bool,
         # Deadlines of drawn flows. If left out, flows have no deadlines.
         "deadlines": Literal["none", "fixed", "exponential"] | WorkloadDeadlines2,
-        # Drawn flows start until this time. Long flows and the victims of a hotspot send until this time.
+        # Drawn flows start before this time. Long flows and the victims of a hotspot send until this time.
         "duration": str,
         # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
         "eager": str,
-        # A file of flows, relative to the experiment's file.
+        # Path of a file of flows, relative to the experiment's file.
         "file": str,
         # Number of drawn flows. Give `flows`, `duration` or `once`.
         "flows": int,
@@ -1791,17 +1791,17 @@ Workload = TypedDict(
         "format": Literal["hpcc", "htsim"],
         # A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages.
         "goal": str,
-        # Sizes of the grid of `halo`: one to three numbers.
+        # Number of ranks of `halo` in each dimension of the grid: one to three numbers.
         "grid": list[int],
         # Hosts that send to the same host, alone or in addition to the flows of `pairs`.
         "hotspot": WorkloadHotspot,
         # Number of iterations of a skeleton or a collective operation. (default: the program's own)
         "iterations": int,
-        # A list of single flows.
+        # A list of flows.
         "list": list[WorkloadList],
-        # One long flow per pair sends from time 0 on. The long flows of a sender together have this share of its link's rate.
+        # If given, one long flow per pair sends from time 0 on. The sum of the rates of a sender's long flows is this share of its link's rate.
         "load": float,
-        # Number of statements of a GOAL file that each rank reads ahead. (default: `4096`)
+        # Number of statements that each rank reads ahead in its program. (default: `4096`)
         "lookahead": int,
         # If true, each pair has one flow. (default: `false`)
         "once": bool,
@@ -1809,15 +1809,15 @@ Workload = TypedDict(
         "pairs": Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | WorkloadPairs2,
         # The rule that assigns ranks to hosts. (default: `"random"`)
         "placement": Literal["random", "in_order"],
-        # Priority of each flow; 0 is served first. (default: `0`)
+        # Priority of each flow. Priority 0 is served first. (default: `0`)
         "priority": int,
-        # Process that determines when an application with `app_rate`, `load` or a hotspot produces frames. (default: `"constant"`)
+        # Process that determines when an application produces frames. This key needs `app_rate`, `load` or `hotspot`. (default: `"constant"`)
         "process": Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadListProcess2,
         # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
         "ranks": int,
         # The sizes of messages are multiplied by this factor. (default: `1`)
         "scale": int,
-        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        # If true, the sizes of messages are multiplied by the published factor of the skeleton. (default: `false`)
         "scaled": bool,
         # Bytes that a rank contributes to a collective operation, or distributes to each rank.
         "size": str,
@@ -1882,7 +1882,7 @@ class ComputeFabrics(TypedDict, total=False):
     """Label of the fabric."""
 
     protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
-    """The routing of data. If left out, shortest paths."""
+    """The routing protocol of data. If left out, data takes shortest paths."""
 
 
 class ComputeFabrics2(TypedDict, total=False):
@@ -1892,10 +1892,10 @@ class ComputeFabrics2(TypedDict, total=False):
     """Label of the fabric."""
 
     seed: int
-    """Seed of the fabric. (default: `1`)"""
+    """Seed of the random choices in the topology. (default: `1`)"""
 
     topology: Topology
-    """The fabric."""
+    """The topology of the fabric."""
 
 
 class ComputeLinks(TypedDict, total=False):
@@ -1915,7 +1915,7 @@ class ComputePatterns(TypedDict, total=False):
     """Label of the pattern."""
 
     pattern: Literal["nearest-neighbour", "uniform", "bit-complement", "transpose", "tornado", "worst-case"]
-    """The pattern."""
+    """The traffic pattern."""
 
 
 ComputePrograms = TypedDict(
@@ -1925,7 +1925,7 @@ ComputePrograms = TypedDict(
         "class": Literal["S", "W", "A", "B", "C", "D"],
         # If true, ranks of `halo` also send to neighbors across corners. (default: `false`)
         "corners": bool,
-        # Sizes of the grid of `halo`: one to three numbers.
+        # Number of ranks of `halo` in each dimension of the grid: one to three numbers.
         "grid": list[int],
         # Number of iterations of a skeleton or a collective operation. (default: the program's own)
         "iterations": int,
@@ -1937,7 +1937,7 @@ ComputePrograms = TypedDict(
         "rendezvous": str,
         # The sizes of messages are multiplied by this factor. (default: `1`)
         "scale": int,
-        # If true, messages are scaled by the published factor of the skeleton. (default: `false`)
+        # If true, the sizes of messages are multiplied by the published factor of the skeleton. (default: `false`)
         "scaled": bool,
         # Message sizes of `halo`: one size for each exchange in an iteration.
         "sizes": list[str],
@@ -1959,7 +1959,7 @@ class ComputeSchemes(TypedDict, total=False):
     """Label of the protocol."""
 
     protocol: Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "ecmp"]
-    """The protocol."""
+    """The routing protocol."""
 
 
 class ComputeTraces(TypedDict, total=False):
@@ -1991,7 +1991,7 @@ class Compute(TypedDict, total=False):
     fabrics: list[ComputeFabrics] | list[ComputeFabrics2]
 
     flows: list[int]
-    """Numbers of flows that each node sends."""
+    """Numbers of flows that a node sends. There are results for each number."""
 
     fractions: list[float | str]
     """Shares of the nodes that take part in a permutation."""
@@ -2042,7 +2042,7 @@ class Compute(TypedDict, total=False):
     rate: str
 
     routings: list[str]
-    """The routings."""
+    """The routings whose decisions are timed."""
 
     schemes: list[ComputeSchemes]
 
@@ -2052,10 +2052,10 @@ class Compute(TypedDict, total=False):
     """Number of runs of each case. The seeds are the experiment's seed and the numbers after it. (default: `1`)"""
 
     shares: list[float | str]
-    """Shares of all bytes that small flows carry; there is a result for each share."""
+    """Shares of all bytes that small flows carry. There is a result for each share."""
 
     slow: int
-    """Factor by which the slow core is slower than this machine's core. (default: `20`)"""
+    """Factor by which an emulated slow core is slower than this machine's core. (default: `20`)"""
 
     small: str
     """Size of small flows."""

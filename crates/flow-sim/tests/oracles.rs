@@ -1,4 +1,4 @@
-//! Scenarios small enough for calculation by hand (specifications/pdq.md §11 and §13), under max-min fair sharing.
+//! Scenarios whose results can be calculated by hand (specifications/pdq.md §11 and §13), under max-min fair sharing.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
@@ -16,7 +16,7 @@ const GBPS: Rate = Rate::from_gbps(1);
 /// Propagation delay plus processing delay of a hop (specifications/pdq.md §10).
 const HOP: Duration = Duration::from_ns(25_100);
 const FRAMING: Framing = Framing { payload: 1_460, header: 40, overhead: 0, least: 0 };
-/// Headers have no bytes, so that the fluid matches simple arithmetic.
+/// Framing without header bytes, so that the expected times follow from simple arithmetic.
 const BARE: Framing = Framing { payload: 1_000, header: 0, overhead: 0, least: 0 };
 
 const CONFIG: Config = Config {
@@ -56,7 +56,8 @@ fn simulation(topology: Topology, flows: &[Flow], config: Config) -> Simulation 
     )
 }
 
-/// For each flow, the time of its delivery and the time at which its sender was done, in ms.
+/// Runs the simulation. Returns, for each flow, the time of its delivery and the time at which its sender was done, in
+/// ms. NaN stands for an event that did not occur.
 fn run(simulation: &mut Simulation, flows: usize) -> Vec<(f64, f64)> {
     let mut ends = vec![(f64::NAN, f64::NAN); flows];
     let mut hear = |at: Time, _: NodeId, report: Report| match report {
@@ -72,7 +73,7 @@ fn ends(topology: Topology, flows: &[Flow], config: Config) -> Vec<(f64, f64)> {
     run(&mut simulation(topology, flows, config), flows.len())
 }
 
-/// `hosts` hosts at one switch.
+/// `hosts` hosts that are connected to one switch.
 fn star(hosts: u32) -> Topology {
     builders::single_switch(hosts, GBPS, HOP).unwrap()
 }
@@ -82,7 +83,7 @@ fn tree() -> Topology {
     builders::folded_clos(4, 3, 1, GBPS, GBPS, HOP).unwrap()
 }
 
-/// A star with links without propagation delay.
+/// A star whose links have no propagation delay.
 fn bare_star(hosts: u32) -> Topology {
     builders::single_switch(hosts, GBPS, Duration::ZERO).unwrap()
 }
@@ -196,8 +197,8 @@ fn a_slow_link_that_few_packets_cross_makes_no_flow_faster_than_propagation() {
     assert!(crossing.last >= HOP, "{}", crossing.last);
 }
 
-/// Sums the parts of flows that were sent: packets and bytes per link, and payload per flow with the end of the flow's
-/// latest part.
+/// A listener that adds up the parts of flows that were sent: packets and bytes for each link, and payload bytes for
+/// each flow. For each flow, it also keeps the time at which the flow's latest part ended.
 struct Parts {
     links: Vec<LinkLoad>,
     flows: Vec<(f64, Time)>,
@@ -221,7 +222,7 @@ impl Listener for Parts {
 
 #[test]
 fn the_parts_of_flows_are_the_loads_of_their_links() {
-    // The second run stops at 5 ms, when the flows are under way.
+    // The second run stops at 5 ms. Some flows are then not completely sent.
     for time_limit in [None, Some(ms(5.0))] {
         let flows: Vec<Flow> =
             (0..9).map(|i| flow(i, i, 11 - i % 3, 90_000 * u64::from(i + 1), 0.3 * f64::from(i))).collect();

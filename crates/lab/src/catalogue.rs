@@ -21,7 +21,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// A list with this title.
+    /// A list with the title `title` and the entries `items`.
     #[must_use]
     pub fn new(title: &'static str, items: impl IntoIterator<Item = (String, String)>) -> Self {
         Self { title, items: items.into_iter().collect() }
@@ -32,7 +32,7 @@ fn part(title: &'static str, items: impl IntoIterator<Item = (&'static str, &'st
     Part::new(title, items.into_iter().map(|(name, summary)| (name.to_owned(), summary.to_owned())))
 }
 
-/// The schemes and profiles of the registry.
+/// Lists of the schemes and profiles of the registry, and of the routings that transports provide themselves.
 #[must_use]
 pub fn schemes(registry: &Registry) -> Vec<Part> {
     fn of<'a>(title: &'static str, infos: impl IntoIterator<Item = &'a Info>) -> Part {
@@ -83,12 +83,12 @@ pub struct ListedFigure {
     pub name: String,
     /// The title.
     pub summary: String,
-    /// The time that the figure took.
+    /// The time that it took to reproduce the figure.
     pub seconds: Seconds,
 }
 
-/// The time that a figure took when it was recorded in Raddle's ledger, in seconds; `None` at a scale at which it was
-/// not recorded.
+/// The time that it took to reproduce a figure for Raddle's ledger, in seconds. `None` at a scale for which the ledger
+/// has no entry of the figure.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Seconds {
     /// At quick scale.
@@ -167,11 +167,11 @@ pub fn json(parts: &[Part]) -> Value {
     Value::Object(parts.iter().map(|part| (part.title.to_owned(), items(part))).collect())
 }
 
-/// Explains a name in the lists, or a number that results contain, as text and as JSON. For a name of two words, such
+/// Explains a name in the lists, or the name of a number in results, as text and as JSON. For a name of two words, such
 /// as `sizes web_search`, the second word suffices. All names with this second word are then explained.
 ///
 /// # Errors
-/// If nothing has that name.
+/// If nothing has that name, or if a figure's file or the ledger is malformed.
 pub fn explain(name: &str, registry: &Registry) -> Result<(String, Value), Error> {
     match (explain_listed(name, registry), definitions::explain(name)) {
         (Ok((mut text, mut json)), Some((meaning, number))) => {
@@ -213,7 +213,7 @@ fn lists(registry: &Registry) -> [Part; 4] {
     [transport_routings(registry), profiles(registry), topologies(registry), workloads()]
 }
 
-/// Explains a scheme, a figure, an entry of a list, a parameter or a key.
+/// Explains a scheme, a figure, an entry of a list, a key or a parameter. `None` if none of them has this name.
 fn explain_declared(name: &str, registry: &Registry) -> Result<Option<(String, Value)>, Error> {
     if let Some(info) = registry.schemes().find(|info| info.name == name) {
         return Ok(Some(explain_scheme(info, registry)));

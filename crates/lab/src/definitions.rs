@@ -1,6 +1,6 @@
-//! The meaning of each number: the definitions on the book's page "Definitions", the columns of the tables of runs and
-//! of sweeps, and the quantities of figures. The report and `raddle explain` take their texts from here, so they agree
-//! with the book.
+//! The meaning of each number in results: the definitions on the book's page "Definitions", the columns of the tables
+//! of runs and of sweeps, and the quantities of figures. `raddle report` and `raddle explain` take their texts from
+//! this module, so they agree with the book.
 
 use crate::figure::quantities;
 use crate::sweep::columns as of_sweeps;
@@ -19,7 +19,7 @@ const PAGE: &str = include_str!("../../../docs/src/definitions.md");
 pub(crate) struct Definition {
     term: String,
     meaning: String,
-    /// True if a colon follows the term at once; otherwise `meaning` continues the words of the term.
+    /// True if a colon follows the term immediately. If false, `meaning` continues the sentence that the term begins.
     #[serde(skip)]
     ends_with_colon: bool,
 }
@@ -44,7 +44,7 @@ fn as_name(words: &str) -> String {
     words.trim().to_lowercase().replace(' ', "_")
 }
 
-/// The columns of all tables of records, each with its table.
+/// The columns of all tables of records, each with the name of its table.
 fn columns() -> impl Iterator<Item = (&'static str, &'static Column)> {
     fn of<R: Row>() -> impl Iterator<Item = (&'static str, &'static Column)> {
         R::COLUMNS.iter().map(|column| (R::TABLE, column))
@@ -125,7 +125,7 @@ pub(crate) fn all() -> Vec<Definition> {
     found
 }
 
-/// Markdown without its marks: the text of links, and no asterisks and backticks.
+/// The text of `markdown` without asterisks and backticks, and with only the words of each link.
 fn plain(markdown: &str) -> String {
     let mut text = String::new();
     let mut rest = markdown;
@@ -133,7 +133,7 @@ fn plain(markdown: &str) -> String {
         let Some((words, (_, after))) =
             link.split_once("](").and_then(|(words, to)| Some((words, to.split_once(')')?)))
         else {
-            // A bracket that begins no link, such as that of `[record]`.
+            // This bracket does not begin a link. An example is the bracket of `[record]`.
             text.extend([before, "["]);
             rest = link;
             continue;
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(explain("speed"), None);
     }
 
-    /// The tables that the sources declare: the names in the implementations of [`Row`].
+    /// Adds to `tables` the names in all implementations of [`Row`] in the source files of `folder`.
     fn declared(folder: &Path, tables: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();

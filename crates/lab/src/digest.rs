@@ -1,4 +1,4 @@
-//! SHA-256 digests of the inputs of results, as hexadecimal text.
+//! SHA-256 digests of the data and the program from which results come, as hexadecimal text.
 
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -30,11 +30,12 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     of_reader(File::open(path)?)
 }
 
-/// The digest of the running program. Two builds of the same version can come from different sources, such as a working
-/// tree with changes. The bytes of the executable distinguish such builds.
+/// The digest of the running executable. If `loaded_from` has set a library file, the digest of that file instead. Two
+/// builds of the same version can come from different sources, such as a working tree with changes. The digest
+/// distinguishes such builds.
 ///
 /// # Errors
-/// If the executable can no longer be read.
+/// If the file cannot be read.
 pub(crate) fn of_program() -> io::Result<&'static str> {
     static PROGRAM: LazyLock<io::Result<String>> = LazyLock::new(|| match LIBRARY.get() {
         Some(library) => of_file(library),
@@ -46,9 +47,9 @@ pub(crate) fn of_program() -> io::Result<&'static str> {
 /// The file of the library that contains this code, if another program has loaded it.
 static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
 
-/// States that this code is part of the library in this file, which another program, such as the Python interpreter,
-/// has loaded. The library's bytes then distinguish builds, not the bytes of the executable. Only the first call counts,
-/// and it must precede the first run.
+/// Sets the library file from which another program, such as the Python interpreter, has loaded this code. The digest
+/// of the running program is then the digest of this library file and not of the executable. Only the first call has an
+/// effect. It must come before the first run.
 pub fn loaded_from(library: PathBuf) {
     let _ = LIBRARY.set(library);
 }

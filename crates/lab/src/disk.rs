@@ -7,7 +7,7 @@ use std::path::Path;
 /// The bytes that an unprivileged process can still write in the file system of `folder`.
 ///
 /// # Errors
-/// If the folder does not exist or the file system does not answer.
+/// If the folder does not exist, or if its file system does not report the free space.
 pub fn free(folder: &Path) -> io::Result<Bytes> {
     let facts = rustix::fs::statvfs(folder)?;
     Ok(Bytes(facts.f_bavail.saturating_mul(facts.f_frsize)))

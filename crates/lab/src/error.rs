@@ -47,7 +47,7 @@ pub enum Error {
     /// A run failed.
     #[error("the run failed: {0}")]
     Run(String),
-    /// The results are complete, but could not be given the requested name.
+    /// The results are complete, but could not be stored under the requested name.
     #[error("{why}; the results are kept in {kept}", kept = kept.display())]
     Displaced {
         /// The reason.
@@ -67,12 +67,13 @@ impl From<Problem> for Error {
 }
 
 impl Error {
-    /// An error of the file system.
+    /// Returns a function that makes an [`Error::Io`] from the system's error. `action` is the operation that failed,
+    /// and `path` is the file.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// The exit code of the command: 2 for bad input, 3 for a run or an access to a file that failed, 130 for an
+    /// The exit code of the command: 2 for bad input, 3 for a failed run or a failed access to a file, 130 for an
     /// interruption.
     #[must_use]
     pub fn exit_code(&self) -> u8 {

@@ -1,4 +1,4 @@
-//! Opens files named by the user for reading. Only regular files are allowed.
+//! Opens and reads files that the user names. Only regular files are allowed.
 //!
 //! Inputs are read more than once (for their digest, and by each rank of a program), and reading must end. A FIFO can
 //! be read only once and may never have a writer. A device may have no end.

@@ -24,9 +24,9 @@ pub struct Facts {
     /// Largest and mean number of hops between two distinct hosts, over pairs that are connected. `None` if there is no
     /// such pair.
     hops: Option<(usize, f64)>,
-    /// Present for a Clos network.
+    /// The size and the oversubscription of a Clos network; `None` for other shapes.
     clos: Option<(ClosSize, Oversubscription)>,
-    /// Present for an extended generalized fat tree.
+    /// The extended generalized fat tree; `None` for other shapes.
     tree: Option<Xgft>,
     bcube: Option<Bcube>,
 }

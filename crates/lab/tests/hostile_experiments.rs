@@ -6,7 +6,7 @@ use raddle_mutate::{Mutator, hold};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Returns the experiments in a folder of the repository, sorted by path.
+/// Returns the experiments in a folder of the repository and in its subfolders.
 fn experiments(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();

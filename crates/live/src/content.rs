@@ -25,8 +25,8 @@ pub(crate) struct Outbound {
     numbered: Numbered,
 }
 
-/// The offsets at which packets begin, for flows whose headers number packets. The offsets are stored because such
-/// packets need not be full.
+/// The offsets at which packets begin, for flows whose headers contain packet numbers. The offsets are stored because
+/// such packets need not be full.
 #[derive(Debug, Default)]
 struct Numbered {
     /// The number of the first packet in `begins`.

@@ -15,12 +15,11 @@ use std::time::Duration;
 /// Maximum size of a request or an answer, in bytes.
 const MOST: u64 = 4_096;
 
-/// The longest time that a client takes to send its request, and the longest time for which it then waits for the
-/// answer.
+/// The timeout of a client. It applies to sending the request, and again to waiting for the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The longest time for which a run waits for the request of a connected process, and the longest time that it then
-/// takes to send the answer. The time is short because the run has other work.
+/// The timeout of a run. It applies to receiving the request of a connected client, and again to sending the answer. It
+/// is short because the run has other work.
 const REQUEST: Duration = Duration::from_millis(100);
 
 /// The folder of all control sockets of this user.
@@ -49,7 +48,8 @@ fn make_folder() -> io::Result<PathBuf> {
     }
 }
 
-/// Returns the process to which the control socket with this path belongs.
+/// Returns the process to which the control socket with this path belongs; `None` if the path is not that of a control
+/// socket.
 fn process_of(path: &Path) -> Option<u32> {
     path.file_name()?.to_str()?.strip_suffix(".control")?.parse().ok()
 }

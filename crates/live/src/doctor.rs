@@ -9,7 +9,7 @@ use std::path::Path;
 pub struct Finding {
     /// The subject of the check.
     pub what: &'static str,
-    /// A description of the machine's state.
+    /// A description of what the check found on this machine.
     pub found: String,
     /// `None` if the check passes. Otherwise a text that says which runs are not supported, and how to enable them.
     pub lacks: Option<String>,
@@ -109,7 +109,7 @@ fn counter() -> Finding {
     Finding::new("clock", is_steady, found, lacks)
 }
 
-/// Checks that there is memory for slots and rings.
+/// Checks that enough memory is free for the packets of a rack of usual size.
 fn memory() -> Finding {
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
@@ -165,7 +165,7 @@ fn dctcp() -> Finding {
     Finding::new("congestion control", is_there, found, lacks)
 }
 
-/// Checks which libfabric providers can connect racks over several machines.
+/// Checks which libfabric providers this machine has. A rack over several machines needs one of them.
 fn libfabric() -> Finding {
     let here = crate::rack::providers();
     let found = match &here[..] {

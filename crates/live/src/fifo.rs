@@ -1,5 +1,4 @@
-//! The plain FIFOs of ports, in lockstep and in racks: the packets that have not left a FIFO, its limits, and its
-//! marking thresholds.
+//! Plain FIFO queues of ports, in lockstep and in racks, with their limits and marking thresholds.
 
 use raddle_core::{Bytes, PortState, Time};
 use std::collections::VecDeque;
@@ -19,13 +18,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Returns `port`, with the maximum number of bytes as the limit of its queue if there is a maximum.
+    /// Returns `port` with its queue limited to `bytes`. Without `bytes`, returns `port` unchanged.
     pub(crate) fn of_port(&self, port: PortState) -> PortState {
         self.bytes.map_or(port, |bytes| port.limited(Bytes(bytes)))
     }
 }
 
-/// The packets that have not left a plain FIFO.
+/// A plain FIFO: its limits, and the packets that have not left it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fifo {
     pub(crate) limits: Limits,
@@ -40,7 +39,7 @@ impl Fifo {
         Self { limits, ..Self::default() }
     }
 
-    /// Removes the packets that have left by `now`. Then returns true if a packet of `size` bytes may join.
+    /// Returns true if a packet of `size` bytes may join. First removes the packets that have left by `now`.
     pub(crate) fn has_room(&mut self, now: Time, size: u32) -> bool {
         while let Some((_, size)) = self.packets.pop_front_if(|&mut (sent, _)| sent <= now) {
             self.bytes -= u64::from(size);
@@ -94,8 +93,8 @@ mod tests {
                 has_room
             });
             assert_eq!(joined.count(), holds);
-            assert_eq!(marked[..3], [false, false, true], "two are there, and 250 bytes are passed");
-            assert!(fifo.has_room(at(10), 100), "one has left");
+            assert_eq!(marked[..3], [false, false, true], "the third packet is the first to be marked");
+            assert!(fifo.has_room(at(10), 100), "one packet has left");
         }
     }
 }

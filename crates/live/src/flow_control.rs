@@ -5,8 +5,8 @@ use crate::served::{Carry, SERVED, Serve, Served};
 use raddle_core::LinkId;
 use raddle_core::{Bytes, Class, FlowControlAccount, LinkFlowControl, Node, Packet, PortId, Time};
 
-/// Flow control at a port. It limits the memory of packets that arrive at the port, and applies the neighbour's pauses
-/// to the link that leaves the port.
+/// Flow control at a port. It limits the memory that packets from the neighbour occupy, and applies the neighbour's
+/// pauses to the link that leaves the port.
 pub(crate) struct Control {
     part: Box<dyn LinkFlowControl>,
     /// True while flow control holds the neighbour back.
@@ -15,8 +15,8 @@ pub(crate) struct Control {
     departures: Vec<Departure>,
     /// Time of the next wake-up of flow control. Wake-ups that were scheduled for other times are ignored.
     wake: Time,
-    /// Time at which the node's host will have freed the memory of all packets for the host that have arrived at the
-    /// port.
+    /// For the packets that arrived at the port for the node's host: time at which the host will have freed all their
+    /// memory.
     drained_at: Time,
 }
 
@@ -38,8 +38,8 @@ impl Control {
         self.part.account(now)
     }
 
-    /// Frees the memory of packets that have left by `now`. If flow control then has a packet for the neighbour, stops
-    /// and returns that packet. Returns `None` once the memory of all these packets is free.
+    /// Frees the memory of the packets that have left by `now`, one packet after the other. As soon as flow control has
+    /// a packet for the neighbour, stops and returns that packet. Returns `None` once all this memory is free.
     fn settle(&mut self, now: Time) -> Option<Packet> {
         let mut place = 0;
         while let Some(&Departure { at, class, size }) = self.departures.get(place) {
@@ -55,7 +55,8 @@ impl Control {
         None
     }
 
-    /// Time at which flow control must be handled next.
+    /// Time of the next wake-up of flow control: the time that flow control requests or, while it holds the neighbour
+    /// back, the time of the next departure if this is earlier.
     fn next_wake(&self) -> Time {
         let departures = self.departures.iter().map(|departure| departure.at).filter(|_| self.holds_back);
         departures.fold(self.part.wake(), Time::min)
@@ -142,8 +143,8 @@ pub(crate) trait ControlLinks: Serve {
         self.expect_control(link);
     }
 
-    /// Passes an arrived packet to flow control. Returns true if the packet was for flow control, so that the node does
-    /// not handle it.
+    /// Passes an arrived packet to flow control if the packet has the control class. Returns true if the packet was for
+    /// flow control. The node must then not handle the packet.
     fn heed(&mut self, node: &mut Node<Self>, port: PortId, packet: &Packet) -> bool {
         let (now, link) = (self.now(), self.link_behind(node.place(), port));
         let Some(control) = self.control(link).filter(|_| packet.class() == Class::CONTROL) else {

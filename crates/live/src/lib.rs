@@ -18,5 +18,5 @@ pub mod timed;
 
 pub use fifo::Limits;
 
-/// True if this crate was built with the feature `libfabric`, so that a rack can run over several machines.
+/// True if this crate was built with the feature `libfabric`. A rack over several machines needs this feature.
 pub const HAS_LIBFABRIC: bool = cfg!(feature = "libfabric");

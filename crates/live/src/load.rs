@@ -57,7 +57,7 @@ const PIECE: usize = 1 << 18;
 /// The longest wait before the generator checks whether it must stop, in ns.
 const LONGEST_WAIT_NS: i64 = 10_000_000;
 
-/// The epoll data value of the timer; the value of a connection is its index in `connections`.
+/// The epoll data value of the timer. The epoll data value of a connection is its index in `connections`.
 const TIMER: u64 = u64::MAX;
 
 /// A host that sends and receives flows.
@@ -104,7 +104,7 @@ pub struct Counts {
     pub started: u64,
     /// Flows whose last byte was received.
     pub delivered: u64,
-    /// Flows whose connection failed: the kernel gave up, or one end was closed too early.
+    /// Flows whose connection could not be opened, or failed before the flow was delivered.
     pub broken: u64,
     /// Incoming connections that the receiver closes at once, because they belong to no flow or the system refuses to
     /// add them to the epoll instance.
@@ -133,8 +133,8 @@ pub struct Load {
     /// Indexed by flow: true if the flow was delivered or its connection failed.
     is_over: Vec<bool>,
     /// Indexed by flow: the time by which the flow started too early, or 0. A flow has started too early if the clock
-    /// goes back to a time before the flow's start. The clock of a live rack goes back when the rack subtracts the time
-    /// during which none of its threads had a core.
+    /// goes back to a time before the flow's start. The clock of a live rack goes back when the rack holds virtual
+    /// time, because a polling thread is far behind.
     early: Vec<Duration>,
     counts: Counts,
     zeros: Box<[u8]>,
@@ -150,9 +150,9 @@ struct Connection {
 enum Role {
     /// The socket on which a host accepts connections.
     Listener,
-    /// The sender of a flow; `left` is the number of bytes that the sender has not sent yet.
+    /// The sender of a flow. `left` is the number of bytes that the sender has not sent yet.
     Sender { flow: usize, left: u64 },
-    /// The receiver of a flow; `left` is the number of bytes that the receiver has not received yet.
+    /// The receiver of a flow. `left` is the number of bytes that the receiver has not received yet.
     Receiver { flow: usize, left: u64 },
 }
 
@@ -161,7 +161,7 @@ impl Load {
     /// connections. All hosts listen when this function returns.
     ///
     /// # Errors
-    /// [`NoLoad`], if an end of a flow is not a host, or the system refuses a socket, an epoll or a timer.
+    /// [`NoLoad`], if an end of a flow is not a host, or the system refuses a socket, an epoll instance or a timer.
     pub fn new(hosts: Vec<Host>, flows: &[Flow], congestion: &str) -> Result<Self, NoLoad> {
         let places: HashMap<NodeId, usize> =
             hosts.iter().enumerate().map(|(place, host)| (host.node, place)).collect();
@@ -231,7 +231,7 @@ impl Load {
     /// and node. When `run` returns, the calling thread may be in another namespace than before.
     ///
     /// # Errors
-    /// If the epoll or the timer fails.
+    /// If the epoll instance or the timer fails.
     #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     pub fn run(
         &mut self,
@@ -274,7 +274,7 @@ impl Load {
         Ok(self.counts)
     }
 
-    /// Sets the timer so that the epoll's wait ends when the next flow starts, or after [`LONGEST_WAIT_NS`] at the
+    /// Sets the timer. It ends the generator's next wait when the next flow starts, or after [`LONGEST_WAIT_NS`] at the
     /// latest.
     fn set_timer(&self, now: Time) -> io::Result<()> {
         let next = self.to_start.front().map_or(Time::NEVER, |&flow| self.flows[flow].start);
@@ -343,7 +343,7 @@ impl Load {
         self.keep(socket, Role::Sender { flow, left: self.bytes(flow) }, EventFlags::OUT)
     }
 
-    /// Registers a socket with the epoll and stores its connection.
+    /// Registers a socket with the epoll instance, and stores its connection.
     fn keep(&mut self, socket: OwnedFd, role: Role, wanted: EventFlags) -> Result<(), Errno> {
         let place = self.free.pop().unwrap_or_else(|| {
             self.connections.push(None);
@@ -396,7 +396,8 @@ impl Load {
         }
     }
 
-    /// Closes a connection that has failed. The other end is closed later, when the kernel reports the failure there.
+    /// Closes a failed connection at one end, and counts its flow as broken. The other end is closed later, when the
+    /// kernel reports the failure there.
     fn break_flow(&mut self, place: usize, flow: usize) {
         self.close(place);
         self.give_up(flow);
@@ -536,7 +537,7 @@ mod tests {
         (0..count).map(flow).collect()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the load is the real machine's")]
+    #[expect(clippy::disallowed_methods, reason = "the flows of these tests run in real time")]
     fn clock() -> impl Fn() -> Time {
         let begin = Instant::now();
         move || Time::from_ps(begin.elapsed().as_nanos() as u64 * 1_000)

@@ -141,7 +141,7 @@ impl Recording {
         self.give(host, ports, until, |_| {});
     }
 
-    /// Gives `host` all inputs before `until`. Calls `wait` with the time of each input and each wake-up first.
+    /// Gives `host` all inputs before `until`. Before each input and each wake-up, calls `wait` with its time.
     fn give(&self, host: &mut impl Host, ports: &[PortState], until: Time, mut wait: impl FnMut(Time)) {
         let mut heard = self.heard.iter().peekable();
         let (mut bytes, mut flows) = (&self.bytes[..], self.flows.iter());

@@ -28,7 +28,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     /// The port from which a link leaves.
     fn port_of(&self, link: LinkId) -> PortId;
 
-    /// The link that leaves a node from this port.
+    /// The link that leaves a node by this port.
     fn link_behind(&self, place: &Self::Place, port: PortId) -> LinkId;
 
     /// The topology of the fabric.
@@ -70,8 +70,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     /// Records that `bytes` bytes wait or are in service at the egress port of a link.
     fn waits(&mut self, link: LinkId, bytes: u64);
 
-    /// Handles a packet that is to leave by a port with an agent or a queue of its own. Returns true if a packet was
-    /// lost, so that the caller must poll the node's host.
+    /// Handles a packet that is to leave by a port with an agent or a queue of its own. Returns true if the caller must
+    /// poll the node's host, because a packet was lost or the host received a packet that the agent sent.
     fn come(&mut self, node: &mut Node<Self>, link: LinkId, mut queued: Queued<Self::Slot>) -> bool {
         let now = self.now();
         let (served, state) = self.served(link).expect(SERVED);
@@ -81,8 +81,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
         due | notice.is_some_and(|notice| node.send(self, notice, None))
     }
 
-    /// Begins the port's next transmission if the port is free and a packet waits. Returns true if a packet was lost,
-    /// so that the caller must poll the node's host.
+    /// Begins the port's next transmission if the port is free and a packet waits that is not paused. Returns true if
+    /// the caller must poll the node's host, because a packet was lost.
     fn serve(&mut self, node: &mut Node<Self>, link: LinkId) -> bool {
         let now = self.now();
         let mut due = false;
@@ -108,7 +108,8 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 
     /// Offers a packet to the port's queue, and executes the queue's decision. The port's agent has already seen the
-    /// packet. Returns true if a packet was lost; the caller must then poll the node's host.
+    /// packet. Returns true if the caller must poll the node's host, because a packet was lost or the host received a
+    /// packet that the agent sent.
     fn join(&mut self, node: &mut Node<Self>, link: LinkId, queued: Queued<Self::Slot>) -> bool {
         let out = Some(self.port_of(link));
         let mut due = false;
@@ -217,12 +218,12 @@ fn time_at(topology: &Topology, rate: Rate, bytes: u32) -> Duration {
     rate.time_for(Bytes(topology.link_layer().on_wire(bytes).into()))
 }
 
-/// The rate of a link; zero if there is no such link.
+/// The rate of a link. Zero if the link does not exist.
 fn link_rate(topology: &Topology, link: LinkId) -> Rate {
     topology.link(link).map_or(Rate::ZERO, |link| link.rate)
 }
 
-/// Panic message for a port that has no [`Served`] state although a packet has arrived there.
+/// Panic message for a port that has no [`Served`] state although it must have this state.
 pub(crate) const SERVED: &str = "the port must have `Served` state: an agent or a queue of its own";
 
 /// A port with an agent or a queue of its own.
@@ -236,7 +237,7 @@ pub(crate) struct Served<S> {
     /// The packets in the queue, by slot.
     slots: Vec<Option<Queued<S>>>,
     free: Vec<u32>,
-    /// The packet in transmission; `sent` is the time at which its last bit leaves.
+    /// The packet in transmission. Its last bit leaves at the time `sent`.
     sending: Option<Queued<S>>,
     sent: Time,
 }
@@ -358,7 +359,7 @@ impl<S: Carry> Served<S> {
         (leaving, waiting)
     }
 
-    /// Takes the next packet to transmit, if the port is free and a packet waits.
+    /// Takes the next packet to transmit, if the port is free and a packet waits that is not paused.
     pub(crate) fn next(&mut self, now: Time, state: &mut PortState) -> Option<Queued<S>> {
         if self.sending.is_some() {
             return None;

@@ -1,5 +1,5 @@
-//! Measures the processor time of forwarders' decisions with the processor's counter, as in Expeditus's Table 1 (SoCC
-//! 2016, §4).
+//! Measures the processor time of forwarders' decisions with the processor's time-stamp counter, as in Expeditus's
+//! Table 1 (SoCC 2016, §4).
 //!
 //! [`time`] adds a stopwatch to a forwarder. The resulting forwarder replaces the original one in any runtime. After
 //! each decision, the stopwatch also counts the packet in a rate estimator of its own. So the time that the estimator

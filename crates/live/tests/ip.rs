@@ -51,8 +51,8 @@ fn unmodified_programs_run_across_a_rack() {
         eprintln!("not run: RADDLE_NO_NAMESPACES is set");
         return;
     }
-    // Creates the file that a killed process would leave behind for a namespace. No process has a number as large as
-    // this one.
+    // Creates the file that a killed process would leave behind for a namespace. No process has an id as large as the
+    // one in the file's name.
     let left = Path::new("/run/netns/raddle-4294967294-0");
     std::fs::create_dir_all("/run/netns").unwrap();
     std::fs::write(left, "").unwrap();
@@ -90,7 +90,7 @@ fn programs(hosts: &[IpHost; 4], nodes: [NodeId; 4]) {
     assert!(ping.contains("5 received"), "{ping}");
 
     let server = start(far, "iperf3", &["-s", "-1"]);
-    // The client retries until the server listens.
+    // The client tries up to 100 times, because the server may not listen yet.
     let asks =
         format!("for i in $(seq 100); do iperf3 -c {far_address} -t 2 -J && exit 0; sleep 0.1; done; exit 1");
     let report = run(near, "bash", &["-c", &asks]);

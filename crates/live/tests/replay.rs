@@ -1,5 +1,5 @@
 //! A node that replays a recording receives the same inputs and computes the same results as the recorded node. First
-//! R2C2 runs on a 4x4 torus in the packet engine, then one node runs alone.
+//! R2C2 runs on a 4x4 torus in the packet engine. Then one node runs alone, with the recording.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -42,7 +42,7 @@ fn flows() -> Vec<Flow> {
     (0..FLOWS).map(flow).collect()
 }
 
-/// A short interval `rho`, so that nodes estimate demands and compute rates often.
+/// R2C2's parameters, with a short interval `rho`, so that nodes estimate demands and compute rates often.
 fn params() -> Params {
     Params { rho: Duration::from_us(50), ..Params::default() }
 }
@@ -51,8 +51,9 @@ fn params() -> Params {
 /// node.
 type Heard = (Time, Result<Event, FlowId>);
 
-/// The state of a node: the digest and the size of its table, the rate of every flow as the node would compute it, and
-/// the rate limits that the node enforces. Each rate and each limit is a pair of a flow's key and the bits of an `f64`.
+/// The state of a node. The first two values are the digest and the size of the node's flow table. The lists are the
+/// rates of all flows as the node would compute them, and the rate limits that the node enforces. Each rate and each
+/// limit is a pair of a flow's key and the bits of an `f64`.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
 /// A node whose state the test can read, and the events that the node heard.

@@ -6,7 +6,8 @@ use crate::Mutator;
 const ENDS: [u8; 8] = [0x00, 0x01, 0x0F, 0x10, 0x7F, 0x80, 0xFE, 0xFF];
 
 impl Mutator {
-    /// Replaces `bytes` by a random input of the corpus with random changes. Most changes are small.
+    /// Replaces the content of `bytes` with a random input of the corpus, to which random changes are made. Most
+    /// changes are small.
     pub fn mutate(&mut self, corpus: &[Vec<u8>], bytes: &mut Vec<u8>) {
         bytes.clear();
         bytes.extend_from_slice(self.pick::<Vec<u8>>(corpus));

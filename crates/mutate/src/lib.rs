@@ -43,7 +43,7 @@ impl Mutator {
     }
 }
 
-/// Reads a number from an environment variable; `None` if the variable is not set.
+/// Reads a number from an environment variable. Returns `None` if the variable is not set.
 ///
 /// # Panics
 /// If the variable is not a number.
@@ -58,7 +58,7 @@ fn variable(name: &str) -> Option<u64> {
 ///
 /// # Panics
 /// If `check` panics. The message has the seed, the number of the input, and the input as formatted by `show`. Also if
-/// one of the two variables is not a number.
+/// `RADDLE_FUZZ_INPUTS` or `RADDLE_FUZZ_SEED` is not a number.
 pub fn hold<I, S: Display>(
     inputs: u64,
     mut draw: impl FnMut(&mut Mutator) -> I,

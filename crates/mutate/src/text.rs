@@ -3,7 +3,7 @@
 
 use crate::Mutator;
 
-/// Words that often expose errors of readers.
+/// Words that often expose errors in readers.
 const WORDS: [&str; 24] = [
     "",
     "0",

@@ -2,9 +2,9 @@
 //! has a delay.
 //!
 //! The method is recursive bisection. One half grows from the first node of the part that is divided. Each step adds
-//! the node that most reduces the rate of the links between the halves, until the half has its share of the load
-//! (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's load is the sum of its links'
-//! rates, with a higher weight at hosts. A Clos network is divided by pods if that gives equal parts.
+//! the node that reduces the total rate of the links between the halves most. The half grows until it has its share of
+//! the load (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20(1), 1998). A node's load is the sum of
+//! its links' rates, with a higher weight at hosts. A Clos network is divided by pods if that gives equal parts.
 
 use raddle_core::{Duration, LinkId, NodeId, PortId};
 use raddle_topology::{Clos, Shape, Topology};
@@ -96,7 +96,7 @@ impl Division {
 }
 
 /// Divides a Clos network by its pods (by its edge switches if there is one pod), and returns the part of each node.
-/// Every part then has about the same number of nodes of each level; recursive bisection does not find such a division.
+/// Every part then has about the same number of nodes of each level. Recursive bisection does not find such a division.
 /// Returns `None` if the pods (or edge switches) cannot be divided evenly among the parts, if a link has no delay, or
 /// if the fabric is no Clos network.
 fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
@@ -121,7 +121,8 @@ fn pods(topology: &Topology, parts: usize) -> Option<Vec<u32>> {
 /// packet ends there and triggers other packets.
 const HOST_LOAD: u64 = 3;
 
-/// The state of the bisection. Nodes that are joined by links without delay form a group, which is never split.
+/// The graph that the bisection divides. Nodes that are joined by links without delay form a group, which is never
+/// split.
 struct Growing {
     /// The group of each node.
     group: Vec<u32>,
@@ -171,7 +172,7 @@ impl Growing {
         Self { group, load, neighbours }
     }
 
-    /// The part of each node.
+    /// Returns the part of each node, for a division into at most `parts` parts.
     fn divide(&self, parts: usize) -> Vec<u32> {
         let mut part = vec![0; self.load.len()];
         let all: Vec<u32> = (0..).take(self.load.len()).collect();
@@ -210,7 +211,8 @@ impl Growing {
             side[group as usize] = Side::Rest;
         }
         // For each group, the decrease of the total rate of the links between the halves if the group joins the growing
-        // half: the rate of the group's links into the growing half, less the rate of its links into the other half.
+        // half. It is the rate of the group's links into the growing half, less the rate of the group's links into the
+        // other half.
         let mut gain: Vec<i64> = vec![0; self.load.len()];
         for &group in groups {
             let inside =

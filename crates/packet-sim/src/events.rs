@@ -184,7 +184,7 @@ impl EventQueue {
         self.wheel[(bucket % BUCKETS) as usize].iter().map(move |&entry| self.event(bucket, entry))
     }
 
-    /// The event `distance` places after the next event; `None` if the current bucket ends before it.
+    /// The event `distance` places after the next event; `None` if the current bucket has no such event.
     #[inline]
     pub(crate) fn ahead(&self, distance: usize) -> Option<Event> {
         let i = self.serving.len().checked_sub(distance + 1)?;

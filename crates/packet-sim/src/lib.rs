@@ -1,7 +1,8 @@
 //! The packet engine: a discrete-event simulation of every packet on every link (docs: `docs/src/packet-engine.md`).
 //!
-//! - Time is integer picoseconds; the order of events is total: (time, kind, link or node). No insertion order, no
-//!   float and no hash decides anything, so a seed has one result, on any number of threads.
+//! - Time is an integer number of picoseconds. Events are totally ordered by (time, kind, link or node). This order
+//!   does not depend on the order of insertion, on floats or on hashes. So a seed has one result, on any number of
+//!   threads.
 //! - A FIFO port costs one event per packet-hop. The departure time of a packet is known when the packet is queued, so
 //!   the packet is put on its link at once. Only the next arrival of each link is in the event queue. Ports with a
 //!   [`Queue`](raddle_core::Queue) or a [`PortAgent`](raddle_core::PortAgent) may cost a second event, the end of the

@@ -13,7 +13,7 @@ pub(crate) struct Mail {
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// A packet; its last bit arrives at `tail`.
+    /// A packet whose last bit arrives at `tail`.
     Packet {
         tail: Time,
         packet: Packet,

@@ -1,4 +1,4 @@
-//! Passes a run's reports to its observer in the order of events, for any number of threads.
+//! Calls the observer of a run in the order of events, for any number of threads.
 
 use crate::events::Event;
 use raddle_core::{DropReason, LinkId, NodeId, Observer, Packet, PortId, Report, Time};
@@ -19,8 +19,8 @@ pub(crate) struct Log {
     pub(crate) event: Event,
     /// The step within the event, for events that concern several nodes or links.
     pub(crate) step: u64,
-    /// True if the log also has an entry for each packet that a port accepts (for a port with a queue or an agent of
-    /// its own: begins to send).
+    /// True if the log also has entries for forwarded packets. A plain FIFO port logs a packet when it accepts the
+    /// packet. A port with a queue or an agent of its own logs a packet when it begins to send the packet.
     pub(crate) forwarded: bool,
 }
 
@@ -37,7 +37,7 @@ impl Log {
         self.entries.is_empty()
     }
 
-    /// Moves the log's entries to the end of `all`; `named` replaces the partition's indices in events by ids of the
+    /// Moves the log's entries to the end of `all`. `named` replaces the partition's indices in events with ids of the
     /// whole fabric.
     pub(crate) fn drain_into(&mut self, all: &mut Vec<(Event, u64, Heard)>, named: impl Fn(Event) -> Event) {
         all.extend(self.entries.drain(..).map(|(event, step, heard)| (named(event), step, heard)));

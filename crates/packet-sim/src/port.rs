@@ -8,7 +8,7 @@ use raddle_core::{
 use raddle_topology::{Link, LinkLayer};
 use std::collections::VecDeque;
 
-/// Queueing of one egress port.
+/// The setup of one egress port: its limits, queue, agent and flow control.
 #[derive(Default)]
 pub struct PortSetup {
     /// Maximum number of bytes in the plain FIFO, the packet in service included. `None` means no limit.
@@ -26,7 +26,7 @@ pub struct PortSetup {
     /// The agent of the port: it measures the port and may change its packets. The FIFO of a port with an agent does
     /// not count the packet in service and does not mark packets: marking is left to the agent.
     pub agent: Option<Box<dyn PortAgent>>,
-    /// Flow control of the link; it needs a queue that obeys pauses.
+    /// Flow control of the link. Flow control needs a `queue` that obeys pauses.
     pub flow_control: Option<Box<dyn LinkFlowControl>>,
 }
 
@@ -34,7 +34,7 @@ pub struct PortSetup {
 pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
 
 /// Histogram of a port's queue length at packet arrivals. Entry i, counted from 0, counts the packets that found at
-/// least `2^(i-1)` and fewer than `2^i` bytes; the last entry also counts all greater lengths. The length includes the
+/// least `2^(i-1)` and fewer than `2^i` bytes. The last entry also counts all greater lengths. The length includes the
 /// arriving packet and the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDepths(pub [u64; 40]);
@@ -76,8 +76,8 @@ pub(crate) struct Port {
     pub(crate) is_served: bool,
     /// True if the link leads to another partition.
     pub(crate) is_remote: bool,
-    /// True if departures are kept in a [`Special::ledger`], because under cut-through the `Wire` does not know the
-    /// departures.
+    /// True if departure times are kept in a [`Special::ledger`], because under cut-through the `Wire` does not know
+    /// them.
     pub(crate) has_ledger: bool,
     /// True if a packet may arrive at the far end before `queued` has been reduced by the packet's size.
     pub(crate) settles_late: bool,
@@ -144,7 +144,7 @@ pub(crate) struct Leaving {
 pub(crate) struct Served {
     pub(crate) queue: Box<dyn Queue>,
     pub(crate) flow_control: Option<Box<dyn LinkFlowControl>>,
-    /// Time at which the last bit of the packet whose transmission began most recently leaves the port.
+    /// Time at which the port's latest transmission ends: the packet's last bit leaves the port at this time.
     pub(crate) free_at: Time,
     /// Bytes in the queue.
     pub(crate) waiting: u64,
@@ -168,8 +168,8 @@ pub(crate) struct Served {
     /// Time at which the node's host will have taken all bytes that have arrived for it by this port.
     pub(crate) drained_at: Time,
     pub(crate) agent: Option<Box<dyn PortAgent>>,
-    /// Time of the agent's next tick. [`Time::NEVER`] if the agent must be asked for the time; [`Time::ZERO`] if the
-    /// agent has no timer.
+    /// Time of the agent's next tick. [`Time::NEVER`] means that the agent must be asked for the time. [`Time::ZERO`]
+    /// means that there is no agent, or that the agent has no timer.
     pub(crate) tick: Time,
     /// The packet in service, if the agent or the node must be told when it has left.
     pub(crate) serving: Option<InService>,
@@ -223,8 +223,8 @@ impl Served {
         }
     }
 
-    /// Records that a packet has joined the queue; its serialization delay is `time`. Returns the bytes that wait or
-    /// are in service.
+    /// Records that a packet has joined the queue. The packet's serialization delay is `time`. Returns the bytes that
+    /// wait or are in service.
     #[inline]
     pub(crate) fn joined(
         &mut self,
@@ -242,7 +242,8 @@ impl Served {
         self.bytes(now)
     }
 
-    /// Records that the queue has removed a packet without sending it; its serialization delay would have been `time`.
+    /// Records that the queue has removed a packet without sending it. The packet's serialization delay would have been
+    /// `time`.
     pub(crate) fn given_up(&mut self, size: u32, time: Duration, port: &mut Port, state: &mut PortState) {
         self.waiting -= u64::from(size);
         debug_assert_eq!(self.waiting, self.queue.bytes().0, "the packet must have left the queue");

@@ -1,7 +1,7 @@
 //! Runs one experiment on the packet engine and on the flow engine, and measures how far their results differ.
 //!
-//! Both runs use the same fabric, flows and scheme. `[agree]` in the experiment's file sets the largest
-//! differences allowed; without a limit, any difference passes. The file's `[record]` section is ignored in both runs.
+//! Both runs use the same fabric, flows and scheme. `[agree]` in the experiment's file sets the largest allowed
+//! differences. A difference without a limit always passes. The file's `[record]` section is ignored in both runs.
 
 use crate::experiment::keys::{Declared, Key, keys};
 use crate::experiment::{self, AGREES, Document, Fraction, Problem, ROOT, Section};
@@ -55,8 +55,9 @@ fn thresholds(document: &Document) -> Result<[Option<f64>; DISTANCES.len()], Pro
 struct Distance {
     key: &'static str,
     what: &'static str,
-    /// The measured difference. A smaller absolute value means better agreement. `None` if no flow was delivered by
-    /// both engines or, for the load of links, if the packet engine's links carried no data.
+    /// The measured difference. A smaller absolute value means better agreement. A difference of FCTs is `None` if no
+    /// flow was delivered by both engines. The difference of link loads is `None` if the packet engine's links carried
+    /// no data.
     value: Option<f64>,
     most: Option<f64>,
 }
@@ -87,7 +88,7 @@ pub struct Agreement {
     fct_us: [[Option<f64>; 4]; 2],
     /// Wall-clock duration of each engine's run, in seconds.
     seconds: [f64; 2],
-    /// True if both runs reached their end.
+    /// True if neither run was stopped before its end.
     complete: bool,
 }
 
@@ -95,7 +96,7 @@ pub struct Agreement {
 /// is called with the index of the engine in [`ENGINES`] and the state of that engine's run.
 ///
 /// # Errors
-/// If the experiment is wrong, an engine cannot run it, or a run fails or delivers nothing.
+/// If the experiment is wrong, if an engine cannot run it, or if a run fails or delivers no flow.
 pub fn agree(
     document: &Document,
     threads: usize,

@@ -51,11 +51,11 @@ const FABRIC: [(&str, &str, Kind); 5] = [
     ("/digest", "digest", Kind::Given),
 ];
 
-/// Rows at the end of the table: the tier of switches, and the row's name.
+/// Rows at the end of the table: the tier of the switches, and the name of the row.
 const IMBALANCE: [(u64, &str); 2] =
     [(1, "imbalance of uplinks, tier 1"), (2, "imbalance of uplinks, tier 2")];
 
-/// Explains the numbers in brackets, FCT, slowdown and percentiles, below the table.
+/// The text below the table. It explains the numbers in brackets, the terms FCT and slowdown, and the percentiles.
 const DEFINITIONS: &str = "
 In brackets: the value divided by the value of the first run.
 FCT: time from the hand-over to the transport until the last byte is delivered in order.
@@ -90,7 +90,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Reads run directories. Every other run is compared with the first run.
+    /// Reads run directories, and compares the first run with each of the others.
     ///
     /// # Errors
     /// If one of the directories is not a run directory, or if its files cannot be read.
@@ -110,7 +110,7 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// The runs that delivered nothing, each with its name and the error in its summary.
+    /// The names of the runs that delivered no flow, each with the error in the run's summary.
     #[must_use]
     pub fn failures(&self) -> Vec<(&str, &Value)> {
         let errors =
@@ -118,7 +118,8 @@ impl Comparison {
         errors.filter(|(_, error)| !error.is_null()).collect()
     }
 
-    /// Adds a note with the names of the runs that differ from the first run in `what`.
+    /// Adds a note with the names of the runs that differ from the first run in `what`, unless there are none.
+    /// `like_first` returns true for a run that does not differ.
     fn note(&mut self, what: &str, like_first: impl Fn(usize) -> bool) {
         let others = (1..self.names.len()).filter(|&run| !like_first(run));
         let others: Vec<_> = others.map(|run| self.names[run].as_str()).collect();
@@ -152,8 +153,8 @@ impl Comparison {
         lines
     }
 
-    /// The runs' summaries, the differences in their set-up, and the rows of the table. A measured value is also given
-    /// divided by the value of the first run.
+    /// A JSON document with the runs' summaries, the differences of flows and topologies between runs, and the rows of
+    /// the table. For measured values, it also contains the ratios to the value of the first run.
     #[must_use]
     pub fn json(&self) -> Value {
         let runs: Vec<_> = (0..self.names.len())
@@ -170,7 +171,8 @@ impl Comparison {
     }
 
     /// Plots p50 and p99 of slowdown against flow size, and the distribution of FCTs in the classes of the smallest and
-    /// the largest flows. In each chart, each run has one curve. `look` sets the style of the charts.
+    /// the largest flows. In each chart, each run has one curve. A class without finished flows gets no chart.
+    /// `look` sets the style of the charts.
     ///
     /// # Errors
     /// If a run's records cannot be read, if the file's name does not end in `.svg`, `.png` or `.pdf`, or if the file
@@ -288,16 +290,16 @@ fn names(directories: &[&Path]) -> Vec<String> {
     if twice { directories.iter().map(|path| path.display().to_string()).collect() } else { names }
 }
 
-/// The mean imbalance of the uplinks of the switches of a tier, from the run's summary. Null if the summary has none
-/// for this tier.
+/// The mean imbalance of the uplinks of switches in a tier, from the run's summary. Null if the summary has no
+/// imbalance for this tier.
 fn imbalance(summary: &Value, tier: u64) -> Value {
     let tiers = summary["imbalance"].as_array().map_or(&[][..], Vec::as_slice);
     let of_tier = tiers.iter().find(|entry| entry["tier"] == tier);
     of_tier.map_or(Value::Null, |entry| entry["mean"].clone())
 }
 
-/// The section `[topology]` of the run's experiment, as the run directory holds it, with all defaults. `None` if there
-/// is no such section.
+/// The section `[topology]` of the experiment file in the run directory. Keys that the user left out have their
+/// defaults there. `None` if there is no such section.
 fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
     let path = directory.join(directory::EXPERIMENT);
     let text = std::fs::read_to_string(&path).map_err(|error| not_a_run(&path, error))?;
@@ -305,7 +307,7 @@ fn fabric(directory: &Path) -> Result<Option<toml::Value>, Error> {
     Ok(experiment.get("topology").cloned())
 }
 
-/// The number, source, destination, size (bytes) and start (ps) of each flow that started, sorted by number.
+/// The ID, source, destination, size (bytes) and start (ps) of each flow that started, sorted by ID.
 fn flows(directory: &Path) -> Result<Vec<[u64; 5]>, Error> {
     let table = Table::read(&directory.join(directory::FLOWS))?;
     let columns = ["flow", "src", "dst", "size_bytes", "start_ps"].map(|name| table.integers(name));

@@ -1,6 +1,6 @@
-//! Analyses that go beyond the results of a single run. Runs and engines are compared. Two studies are of R2C2: the
-//! cost of rate computations, and the selection of routing. Another study is of the time that Expeditus takes to select
-//! paths.
+//! Analyses that go beyond the results of a single run. Two analyses compare runs and engines. Two analyses are of
+//! R2C2: the cost of rate computations, and the selection of routing protocols for flows. Another analysis is of the
+//! time that Expeditus takes to select paths.
 
 pub mod agree;
 pub(crate) mod compare;

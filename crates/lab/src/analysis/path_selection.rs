@@ -1,5 +1,6 @@
 //! Observes Expeditus's path selections at edge switches (SoCC 2016 §§2.3, 3.2): the times at which a path was
-//! requested and recorded, and the times of the next packets. The path should be recorded before these packets.
+//! requested and recorded, and the arrival times of the connection's next packets. The path should be recorded before
+//! these packets arrive.
 
 use raddle_core::{
     Credit, Forwarder, Header, HeaderInfo, HoldKey, LinkId, Packet, PortId, Ports, Time, Verdict,
@@ -34,7 +35,7 @@ impl Selection {
     }
 }
 
-/// The selections of a run. The key is the five-tuple of the direction.
+/// The selections of a run. The key of a selection is the five-tuple of its direction.
 pub(crate) type Selections = BTreeMap<FiveTuple, Selection>;
 
 /// The forwarder of an edge switch, and the selections that all observed edge switches have begun.
@@ -62,7 +63,7 @@ fn tag_of(packet: &Packet) -> Option<&Tag> {
 }
 
 impl Watched {
-    /// Notes a packet of `flow` from a host, after the switch has handled it.
+    /// Observes a packet of `flow` from a host, after the switch has handled the packet.
     fn sent(&self, now: Time, flow: FiveTuple, packet: &Packet) {
         let mut selections = self.selections.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(selection) = selections.get_mut(&flow) {
@@ -73,7 +74,7 @@ impl Watched {
         }
     }
 
-    /// Notes a packet of `flow` that arrived from another switch, before this switch handles it.
+    /// Observes a packet of `flow` that arrived from another switch, before this switch handles the packet.
     fn received(&self, now: Time, flow: FiveTuple, packet: &Packet) {
         let mut selections = self.selections.lock().unwrap_or_else(PoisonError::into_inner);
         if tag_of(packet).is_some_and(|tag| tag.is_response) {

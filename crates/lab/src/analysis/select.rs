@@ -1,5 +1,5 @@
-//! Selects the routing of an experiment's flows, as if all were active at once. The result of a search is compared with
-//! baselines.
+//! Selects a routing protocol for each flow of an experiment, as if all flows were active at once. The result of a
+//! search is compared with baselines.
 
 use crate::experiment::Document;
 use crate::{Error, Prepared, table};
@@ -20,10 +20,10 @@ use std::sync::Arc;
 /// The protocols to choose from, as in R2C2's experiments (R2C2 §5.2). New flows start with the first protocol.
 const PROTOCOLS: [Protocol; 2] = [Protocol::Rps, Protocol::Vlb];
 
-/// Makes a search with its default parameters.
+/// A function that creates a search with its default parameters.
 type NewSearch = fn() -> Box<dyn Search>;
 
-/// Searches by name. R2C2's paper proposes the first search.
+/// The name of each search, and the function that creates it. R2C2's paper proposes the first search.
 const SEARCHES: [(&str, NewSearch); 6] = [
     ("genetic", || Box::new(Genetic::default())),
     ("hill-climbing", || Box::new(HillClimbing)),
@@ -33,15 +33,15 @@ const SEARCHES: [(&str, NewSearch); 6] = [
     ("exhaustive", || Box::new(Exhaustive)),
 ];
 
-/// Utilities by name, with their units.
+/// The name of each utility, the utility, and its unit.
 const UTILITIES: [(&str, Utility, &str); 3] = [
     ("aggregate", Utility::Aggregate, "sum of rates, Gbps"),
     ("minimum", Utility::Minimum, "lowest rate relative to weight, Gbps"),
-    ("tenant", Utility::PerTenant, "sum over sources of the square root of their Gbps"),
+    ("tenant", Utility::PerTenant, "sum over sources of the square root of the source's rate in Gbps"),
 ];
 
-/// Largest memory of a protocol's link weights (one for each flow and link), in bytes. All flows of the experiment
-/// count as active at once, so there may be many weights.
+/// Maximum memory for the link weights of one protocol, in bytes. There is one weight for each flow and link. All flows
+/// of the experiment count as active at once, so there may be many weights.
 const MOST_BYTES: usize = 4 << 30;
 
 fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), Error> {
@@ -63,16 +63,17 @@ pub struct Selection {
     search: &'static str,
     utility: &'static str,
     unit: &'static str,
-    /// Name and utility of each baseline, in `unit`.
+    /// The name of each baseline, and its utility in `unit`.
     baselines: Vec<(String, f64)>,
     /// The assignment that the search found, and its utility in `unit`.
     found: Found,
     seed: u64,
 }
 
-/// Searches for the routing of an experiment's flows with the highest `utility`: `aggregate`, `minimum` or `tenant`.
-/// With `tenant`, each source is a tenant. `search` is `genetic`, `hill-climbing`, `log-linear`, `annealing`, `random`
-/// or `exhaustive`. Searches start with all flows on RPS, as new flows do. Failures in the experiment are ignored.
+/// Searches for the routing of an experiment's flows that has the highest utility. `utility` is `aggregate`, `minimum`
+/// or `tenant`. With `tenant`, each source is a tenant. `search` is `genetic`, `hill-climbing`, `log-linear`,
+/// `annealing`, `random` or `exhaustive`. At the start of a search, all flows use RPS, like new flows. Failures in the
+/// experiment are ignored.
 ///
 /// # Errors
 /// If the experiment is wrong, a name is unknown, the transport allocates no rates, or there are too many flows.
@@ -156,7 +157,7 @@ fn headroom(prepared: &Prepared) -> Result<f64, Error> {
 }
 
 impl Selection {
-    /// Each protocol, with the number of flows that use it.
+    /// Each protocol, with the number of flows to which the search assigned it.
     #[expect(clippy::naive_bytecount, reason = "the list is short")]
     fn counts(&self) -> impl Iterator<Item = (Protocol, usize)> {
         let count = |place| self.found.assignment.iter().filter(|&&protocol| protocol == place).count();
@@ -184,8 +185,8 @@ impl Selection {
         })
     }
 
-    /// Writes a CSV line for each flow: number, source, destination, protocol, and rate under the assignment that the
-    /// search found. The file appears under its name only when it is complete.
+    /// Writes a CSV file with one line for each flow: index, source, destination, protocol, and rate in bit/s under the
+    /// assignment that the search found. The file appears under its name only when it is complete.
     ///
     /// # Errors
     /// If the file cannot be written.

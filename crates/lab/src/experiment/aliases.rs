@@ -82,7 +82,7 @@ impl Aliases<'_> {
         }
     }
 
-    /// Replaces the aliases among the parameters of a scheme.
+    /// Replaces the aliases in the values of the parameters of `scheme`. `table` contains these parameters.
     fn parameters(&mut self, table: &mut Table, scheme: &str, path: &str) {
         let info = self.registry.schemes().find(|info| info.name == scheme);
         let Some(info) = info else { return };
@@ -103,7 +103,7 @@ impl Aliases<'_> {
     }
 }
 
-/// The declared value for which `text` is an alias, as a value of a scheme's parameter.
+/// The declared value of `parameter` for which `text` is an alias. `None` if `text` is no alias.
 fn meant(parameter: &Parameter, text: &str) -> Option<String> {
     match parameter.default {
         Setting::Duration(_) => quantity::meant::<Duration>(text),

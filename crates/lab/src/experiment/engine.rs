@@ -44,12 +44,12 @@ pub struct Engine {
     pub seed: u64,
     /// True if nodes use cut-through forwarding: a node forwards a packet before the packet's last bit has arrived.
     pub cut_through: bool,
-    /// Number of bytes of a packet that must have arrived before a node forwards the packet; `None` for the length of
-    /// the transport's headers, or for 64 B if headers are part of the payload.
+    /// Number of bytes of a packet that must have arrived before a node forwards the packet. `None` stands for the
+    /// length of the transport's headers, or for 64 B if headers are part of the payload.
     pub header: Option<Bytes>,
     /// Simulated time at which the run stops even if flows are unfinished; `None` if the run ends with its last flow.
     pub time_limit: Option<Time>,
-    /// The flow engine computes rates only at multiples of this time; `None` to compute them at every event.
+    /// The flow engine computes rates only at multiples of this time. If `None`, it computes them at every event.
     pub grid: Option<Duration>,
     /// Time between two hello messages. Nodes detect failed links by missing hello messages. `None` if the engine
     /// informs nodes of failures.
@@ -97,7 +97,7 @@ keys! {
         HOSTS: Kinded = Key::new("hosts").table(&HOSTS_KEYS).example("\"namespaces\"");
         /// Ratio of real time to virtual time in a live run.
         DILATION: u32 = Key::new("dilation").computed("1").above_zero().example("10");
-        /// Number of polling threads of a live run. Each needs its own core.
+        /// Number of polling threads of a live run. Each thread needs its own core.
         POLLING_THREADS: u32 = Key::new("polling_threads")
             .computed("1")
             .above_zero()
@@ -210,11 +210,11 @@ pub struct Record {
     /// Length of the intervals in which the bytes that hosts receive are counted, for each flow; `None` to count
     /// nothing.
     pub throughput: Option<Duration>,
-    /// Samples of queue lengths (packet engine).
+    /// The sampling of queue lengths (packet engine); `None` to sample nothing.
     pub queue_lengths: Option<QueueLengths>,
-    /// True to keep time series of links and the paths of slow flows, for the report.
+    /// True to keep time series, and the paths of the slowest flows, for `raddle report`.
     pub series: bool,
-    /// A capture of packets.
+    /// The capture of packets; `None` to capture nothing.
     pub pcap: Option<Pcap>,
 }
 

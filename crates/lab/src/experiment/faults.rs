@@ -14,11 +14,11 @@ pub enum Broken {
     Link(NodeId, NodeId),
     /// All links of a node.
     Node(NodeId),
-    /// Links of a Clos network that the seed chooses.
+    /// Random links of a Clos network. The seed determines them.
     Random(RandomLinks),
 }
 
-/// The tier of a link in a Clos network: the levels of switches that it connects.
+/// The tier of a link in a Clos network: the levels of switches that the link connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
     /// Links between edge and aggregation switches, or between leaves and spines.
@@ -27,12 +27,12 @@ pub enum Tier {
     Core,
 }
 
-/// Links of a Clos network that the seed chooses. Both directions of a chosen link fail.
+/// Random links of a Clos network. The seed determines them. Both directions of a chosen link fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomLinks {
     /// Tier of the links.
     pub tier: Tier,
-    /// Pod of the links; all pods if `None`.
+    /// Pod of the links; `None` for links of all pods.
     pub pod: Option<u32>,
     /// Number of links that fail.
     pub links: u32,
@@ -49,7 +49,7 @@ impl Named for Tier {
 }
 
 keys! {
-    /// Links of a Clos network that the seed chooses. They fail together.
+    /// Random links of a Clos network, which fail together. The seed determines the links.
     RANDOM_LINKS = "failure.random" {
         /// Tier of the links.
         TIER: Tier = Key::new("tier").required().example("\"uplink\"");
@@ -57,7 +57,7 @@ keys! {
         POD: u32 = Key::new("pod").example("0");
         /// Number of links that fail.
         LINKS: u32 = Key::new("links").required().above_zero().example("4");
-        /// Most links that fail at any one switch.
+        /// Maximum number of links that fail at any one switch.
         MOST_A_SWITCH: u32 = Key::new("most_a_switch").computed("`links`").above_zero().example("1");
     }
 
@@ -69,7 +69,7 @@ keys! {
         LINK: Vec<u32> = Key::new("link").example("[0, 1]");
         /// The node whose links all fail.
         NODE: u32 = Key::new("node").example("3");
-        /// Links of a Clos network that fail, chosen by the seed.
+        /// Random links of a Clos network, which fail together. The seed determines the links.
         RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ tier = \"core\", links = 4 }");
         /// Time of the repair, since the start of the run. If left out, there is no repair.
         REPAIR: Duration = Key::new("repair").example("\"2 ms\"");
@@ -132,7 +132,7 @@ fn time(span: Duration) -> Time {
     Time::ZERO + span
 }
 
-/// Reads the two end nodes of a link, `[0, 1]`.
+/// Reads the two end nodes of a link, such as `[0, 1]`.
 fn ends(item: &Item) -> Result<(NodeId, NodeId), Problem> {
     let Value::Array(ends) = &item.value else {
         return Err(wrong_type(item, "a link as two nodes, such as [0, 1]"));

@@ -17,7 +17,7 @@ pub(crate) struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// A reader of files in `folder`.
+    /// A reader of files whose paths are relative to `folder`.
     pub(crate) fn new(folder: &'a Path) -> Self {
         Self { folder, digests: RefCell::default() }
     }

@@ -187,7 +187,7 @@ impl Document {
     /// Reads and checks the whole experiment.
     ///
     /// # Errors
-    /// The first problem that is found.
+    /// If the experiment is wrong. Only the first problem that is found is returned.
     pub fn experiment(&self) -> Result<Experiment, Problem> {
         Experiment::read(&self.without_aliases().0)
     }
@@ -212,7 +212,8 @@ pub struct Experiment {
     pub errors: Option<Errors>,
     /// The records that the run keeps.
     pub record: Record,
-    /// The whole experiment as TOML, defaults included.
+    /// The experiment as TOML, defaults included. Tables that do not describe a single run, such as `[[sweep]]`, are
+    /// left out.
     pub resolved: toml::Table,
     /// The SHA-256 digests of the files that the experiment names, in the order in which they were read.
     pub files: Vec<String>,
@@ -308,7 +309,7 @@ fn missing(root: &Section<'_>, key: &Key<Inner>, begins: &'static str) -> Proble
     Problem::at(root.at(), Cause::MissingTable { name: key.name(), begins })
 }
 
-/// True if `[engine]` has the key `hosts`. The workload may then be left out, because programs at the hosts send
+/// True if `[engine]` has the key `hosts`. The workload may then be left out, because programs at the hosts can send
 /// traffic.
 fn has_programs(root: &Table) -> bool {
     let engine = root.get("engine").map(|item| &item.value);

@@ -1,4 +1,4 @@
-//! Errors in an experiment, and how they are shown: the position in the text, the cause, a hint.
+//! Errors in an experiment, and how they are shown: the position in the text, the cause and a hint.
 
 use super::meanings;
 use super::value::{At, Source};
@@ -118,7 +118,7 @@ pub enum Cause {
         /// The name.
         name: String,
     },
-    /// A node that the topology does not have, or that is a switch, where no flow can start or end.
+    /// A node that the topology does not have, or a switch. No flow can start or end at a switch.
     #[error("{what}")]
     NoSuchHost {
         /// The reason why the node is refused.
@@ -223,8 +223,8 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, candidate)| candidate)
 }
 
-/// Edit distance: the number of letters that are added, dropped or replaced, and of swaps of adjacent letters
-/// (Damerau).
+/// Edit distance (Damerau): the smallest number of edits that turn `a` into `b`. An edit adds, drops or replaces one
+/// letter, or swaps two adjacent letters.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
@@ -291,7 +291,7 @@ impl Diagnostic for Problem {
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         if self.at.source.text.is_empty() {
-            return None; // A hint corrects the text, and the text is empty.
+            return None; // A hint says how to correct the text, and the text is empty.
         }
         self.cause.hint().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
     }

@@ -9,7 +9,7 @@ use raddle_core::{Bytes, Duration, Rate};
 pub trait Quantity: Sized {
     /// Name of the type, with its article and an example.
     const WHAT: &'static str;
-    /// Units by name, each as a number of base units.
+    /// The name of each unit, and its size in base units.
     const UNITS: &'static [(&'static str, u64)];
     /// Other names of units: each alias with the unit that it stands for.
     const ALIASES: &'static [(&'static str, &'static str)];
@@ -166,7 +166,7 @@ impl QuantityError {
 ///
 /// # Errors
 /// If the number or the unit is missing, if the number is negative, if the type has no such unit, or if the value is
-/// not exact.
+/// not exactly representable.
 pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
     let text = text.trim();
     let owned = || text.to_owned();

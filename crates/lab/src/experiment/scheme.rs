@@ -36,8 +36,8 @@ pub struct QueueLimits {
 pub struct Scheme {
     /// The transport, from the registry.
     pub transport: Transport,
-    /// Says if every part of the scheme reads only the state of its own node, or if a part also reads the current state of
-    /// other nodes.
+    /// Whether every part of the scheme reads only the state of its own node, or some part also reads the current state
+    /// of other nodes.
     pub view: View,
     /// The name of the routing, which the transport supports.
     pub routing: String,
@@ -108,8 +108,8 @@ keys! {
         PROFILE: Name = Key::new("profile").or("\"none\"").registered("profile", |registry| {
             and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
         });
-        /// The egress queues of all ports. If left out, ports have unbounded FIFOs, or `strict` queues with
-        /// `flow_control`.
+        /// The egress queues of all ports. If left out, ports have unbounded FIFOs. With `flow_control`, they have
+        /// `strict` queues instead.
         QUEUE: Kinded = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
     }
 
@@ -120,9 +120,9 @@ keys! {
             let fifo = [(FIFO.to_owned(), "first in, first out, with tail drop")];
             fifo.into_iter().chain(info(registry.queues().iter().map(|part| &part.info))).collect()
         });
-        /// Most bytes in a FIFO, the packet in service included. If left out, there is no limit.
+        /// Maximum number of bytes in a FIFO, the packet in service included. If left out, there is no limit.
         LIMIT: Bytes = Key::new("limit").above_zero().example("\"150 KB\"");
-        /// Most packets in a FIFO, the packet in service included. If left out, there is no limit.
+        /// Maximum number of packets in a FIFO, the packet in service included. If left out, there is no limit.
         PACKETS: u32 = Key::new("packets").above_zero().example("100");
         /// ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds
         /// more bytes than the threshold. If left out, there are no marks.
@@ -240,7 +240,7 @@ impl Scheme {
     }
 
     /// Sets each parameter whose default depends on the topology, unless the experiment's text or its profile gives a
-    /// value. `resolved` is the experiment with all defaults. It gets the values too.
+    /// value. The values are also written to `resolved`, which is the experiment with all defaults.
     pub(crate) fn fit(&mut self, topology: &Topology, root: &Table, resolved: &mut toml::Table) {
         let host_links = topology.hosts().flat_map(|host| topology.links_from(host));
         let rate = host_links.map(|(_, link)| link.line_rate).max().unwrap_or(Rate::ZERO);

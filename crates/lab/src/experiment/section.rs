@@ -7,7 +7,7 @@ use super::quantity::{self, Quantity};
 use super::value::{At, Entry, Item, Table, Value};
 use raddle_core::{Bytes, Duration, Rate};
 
-/// A value that a key can have.
+/// A type of values that a key can have.
 pub trait Read: Sized {
     /// An example of a value, as TOML.
     const EXAMPLE: &'static str;
@@ -282,7 +282,7 @@ impl<'a> Section<'a> {
         self.table.get(name).map_or(&self.table.at, |item| &item.at)
     }
 
-    /// The value of `key`, not yet parsed; `None` if the key is missing. The caller writes the resolved value by
+    /// The value of `key`, not yet parsed; `None` if the key is missing. The caller must set the resolved value by
     /// [`resolve`](Self::resolve).
     pub fn item(&mut self, key: &dyn Declared) -> Option<&'a Item> {
         debug_assert!(
@@ -350,7 +350,7 @@ impl<'a> Section<'a> {
         Ok(value)
     }
 
-    /// The name of the kind that the value of `key` chooses.
+    /// The kind that the value of `key` names.
     ///
     /// # Errors
     /// If the value is not a string or not a kind of the key, or the key is missing and has no default.
@@ -384,7 +384,7 @@ impl<'a> Section<'a> {
         self.chosen(key.name(), key.chosen(), name, choices)
     }
 
-    /// The element of `choices` that the value of the scheme parameter `name` chooses; `default` if the parameter is
+    /// The element of `choices` that is the value of the scheme parameter `name`; `default` if the parameter is
     /// missing.
     pub(crate) fn parameter_choice(
         &mut self,
@@ -494,7 +494,7 @@ impl<'a> Section<'a> {
         Problem::at(self.at_key(key), Cause::Contradiction { what: what.into(), hint: hint.into() })
     }
 
-    /// Ends the section and returns the resolved table.
+    /// Finishes reading the section, and returns the resolved table.
     ///
     /// # Errors
     /// If the table has a key that no reader asked for.
@@ -516,8 +516,8 @@ pub(crate) fn list(item: &Item) -> Result<&[Item], Problem> {
     Ok(items)
 }
 
-/// A table such as `{ kind = "pareto", shape = 1.05 }`. A string such as `"uniform"` is short for a table with only
-/// that kind.
+/// Reads a table such as `{ kind = "pareto", shape = 1.05 }`. A string such as `"uniform"` is read as a table with that
+/// `kind` and no other keys.
 fn kinded(item: &Item) -> Result<Table, Problem> {
     match &item.value {
         Value::Table(table) => Ok(table.clone()),

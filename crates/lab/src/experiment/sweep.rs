@@ -57,7 +57,8 @@ impl Document {
     /// experiment.
     ///
     /// # Errors
-    /// If a sweep is malformed, two sweeps have the same name, or two values of a sweep have the same label.
+    /// If a sweep is malformed or one of its keys cannot be set, if two sweeps have the same name, or if two values of
+    /// a sweep have the same label.
     pub fn cells(&self) -> Result<Vec<Cell>, Problem> {
         let mut axes: Vec<Axis> = Vec::new();
         if let Some(item) = self.root.get("sweep") {
@@ -81,12 +82,12 @@ impl Document {
     }
 }
 
-/// Reads the experiment of each cell.
+/// Reads and checks the experiment of each cell.
 ///
 /// # Errors
-/// The first error other than a contradiction between settings. If there is none, but the settings of every cell
-/// contradict each other, the contradiction of the first cell. If only some cells have contradictions, this is no error
-/// here: [`Document::prepare`] reports the contradictions of these cells.
+/// The first error that is not a contradiction between settings. If there is no such error, but every cell has a
+/// contradiction, the contradiction of the first cell. If only some cells have a contradiction, there is no error here:
+/// [`Document::prepare`] reports the contradictions of these cells.
 pub fn read_all(cells: &[Cell]) -> Result<(), Problem> {
     let mut misfits = Vec::new();
     for cell in cells {
@@ -100,9 +101,9 @@ pub fn read_all(cells: &[Cell]) -> Result<(), Problem> {
 }
 
 impl Document {
-    /// Returns an error if the file has sweeps, for commands that run a single experiment. If overrides set every swept
-    /// key, the file counts as a single experiment. `command` and `file` are words of the command line `raddle run
-    /// FILE`, for the message.
+    /// Returns an error if the file has sweeps. Commands that run a single experiment call this method. If overrides
+    /// set every swept key, the file counts as a single experiment. `command` and `file` are words of the command line,
+    /// such as `run` and `FILE` in `raddle run FILE`. The message contains them.
     ///
     /// # Errors
     /// If a sweep sets a key that is not overridden, or a sweep is malformed.
@@ -200,7 +201,7 @@ fn leaves(set: &Table) -> Vec<(String, Item)> {
     set.entries.iter().map(|entry| (entry.key.clone(), entry.item.clone())).collect()
 }
 
-/// The label of a value without a stated label: the text of a string, or the value as the file writes it.
+/// The label of a value without a stated label: the text of a string, or any other value as it is written in the file.
 fn label_of(item: &Item) -> String {
     String::read(item).unwrap_or_else(|_| item.at.text().to_owned())
 }

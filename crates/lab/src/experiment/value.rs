@@ -21,7 +21,7 @@ const OVERRIDE: &str = "--set";
 /// A position in a [`Source`]: a range of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At {
-    /// The text.
+    /// The source whose text contains the range.
     pub source: Arc<Source>,
     /// The range of bytes in the text.
     pub span: Range<usize>,
@@ -34,7 +34,7 @@ impl At {
         self.source.text.get(self.span.clone()).unwrap_or_default()
     }
 
-    /// Line and column at which the range starts, both from 1; `None` if the text is empty.
+    /// Line and column at which the range starts, both counted from 1; `None` if the source's text is empty.
     #[must_use]
     pub fn position(&self) -> Option<(usize, usize)> {
         let before = self.source.text.get(..self.span.start).filter(|_| !self.source.text.is_empty())?;
@@ -42,7 +42,7 @@ impl At {
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
     }
 
-    /// The position of a part of this text. `range` counts bytes from the start of this position.
+    /// The position of a part of this range. `range` is the part, in bytes from the start of this range.
     #[must_use]
     pub fn within(&self, range: Range<usize>) -> Self {
         let start = self.span.start;
@@ -60,7 +60,8 @@ pub struct Item {
 }
 
 impl Item {
-    /// The value at a dotted path within this value. A number in the path is an index into a list.
+    /// The value at a dotted path within this value; `None` if there is no such value. After the name of a list, the
+    /// path has an index, such as `list.0.size`.
     fn find(&self, path: &str) -> Option<&Self> {
         let (head, rest) = path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
         let item = match &self.value {
@@ -71,7 +72,7 @@ impl Item {
         rest.map_or(Some(item), |rest| item.find(rest))
     }
 
-    /// Parses a value that the code states as TOML text, such as the default of a key.
+    /// Parses TOML text that is written in the code, such as the default of a key.
     pub(crate) fn constant(text: &str) -> Result<Self, Problem> {
         let source = Arc::new(Source { name: "a constant".to_owned(), text: text.to_owned() });
         let at = At { source: Arc::clone(&source), span: 0..text.len() };
@@ -79,7 +80,7 @@ impl Item {
         item(value.get_ref(), at)
     }
 
-    /// True if the value comes from an override rather than from a file.
+    /// True if the value comes from an override.
     fn is_override(&self) -> bool {
         self.at.source.name == OVERRIDE
     }
@@ -103,7 +104,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The type of the value, with its article, for messages.
+    /// The name of the value's type with its article, such as `a list`, for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -128,7 +129,7 @@ pub struct Entry {
     pub item: Item,
 }
 
-/// A TOML table. Keys keep the order of the text.
+/// A TOML table. The keys are in the order of the text. Keys that [`Table::set`] adds come last.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table {
     /// The entries. No key occurs twice.
@@ -163,11 +164,11 @@ impl Table {
     }
 
     /// Puts `item` at a dotted path such as `scheme.transport`, in place of any existing value. Missing tables on the
-    /// path are created. A number in the path is an index into a list.
+    /// path are created. After the name of a list, the path has an index, such as `list.0`.
     ///
     /// # Errors
-    /// If the path leads through a value that is neither a table nor a list, or to an index that the list does not
-    /// have.
+    /// If the path leads through a value that is neither a table nor a list, through a list directly within a list, or
+    /// to an index that a list does not have.
     pub fn set(&mut self, path: &str, key_at: &At, item: Item) -> Result<(), Problem> {
         let not_a_table = |at: &At, found: &Value| {
             Problem::at(at, Cause::WrongType { expected: "a table", found: found.kind().to_owned() })
@@ -212,7 +213,8 @@ impl Table {
         item.is_some_and(Item::is_override)
     }
 
-    /// Applies one override of the form `key=value`. The value is TOML; a value that is not valid TOML is a string.
+    /// Applies one override of the form `key=value`. The value is read as TOML. A value that is not valid TOML is a
+    /// string.
     ///
     /// # Errors
     /// If there is no `=`, if the value is a date, an integer that does not fit 64 bits or a number that is not finite,

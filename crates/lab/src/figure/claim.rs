@@ -135,7 +135,7 @@ impl LiveRuns {
         json!({ "faithful": self.faithful, "others": self.others })
     }
 
-    /// A remark on the runs that were not faithful; `None` if all runs were faithful.
+    /// A remark on the live runs that were not faithful; `None` if all live runs were faithful.
     fn remark(&self) -> Option<String> {
         let all = self.faithful + self.others.len();
         let others = self.others.join("; ");
@@ -158,10 +158,11 @@ pub struct Outcome {
     /// Our number; `None` if there was nothing to measure, or if one of the claim's live runs was not faithful.
     /// Statistics are averaged over seeds before they are compared, so a ratio is a ratio of means.
     pub measured: Option<f64>,
-    /// The spread of the same number computed from each seed alone; `None` if the runs have no labels of seeds, or if
-    /// one of the claim's live runs was not faithful.
+    /// The spread over seeds of the numbers that are computed from each seed alone. `None` if the runs have no labels
+    /// of seeds, if no seed gives a number, or if one of the claim's live runs was not faithful.
     pub spread: Option<Spread>,
-    /// The size of the smallest sample of a run, such as a number of flows; `None` if runs give one number each.
+    /// The number of values in the smallest sample of a run, such as a number of flows; `None` if each run gives only
+    /// one number.
     pub samples: Option<usize>,
     /// A caution about the number, if any.
     pub remark: Option<String>,
@@ -179,8 +180,9 @@ pub struct Outcome {
     pub ours: bool,
     /// The part of the claim that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,
-    /// True if the claim holds. `None` if it was not measured: the number is missing and a live run was not faithful,
-    /// or an interval over seeds that the claim limits is too wide or missing.
+    /// True if the claim holds. `None` if it was not measured. A claim was not measured if its number is missing and a
+    /// live run of the figure was not faithful. It was also not measured if the claim limits the interval over seeds,
+    /// and this interval is too wide or missing.
     pub ok: Option<bool>,
 }
 
@@ -272,8 +274,8 @@ impl Claim {
         let is_faithful = live.others.is_empty();
         let measured = self.number.of(runs, Seeds::All).filter(|_| is_faithful);
         let vague = self.widest.filter(|_| measured.is_some()).and_then(|most| self.vague(most, runs));
-        // A number can be missing because the base of a comparison is an unfaithful run. So the claim counts as not
-        // measured if its number is missing and any run of the figure is unfaithful.
+        // A number can be missing because the run with which another run is compared is not faithful. So the claim
+        // counts as not measured if its number is missing and any run of the figure is not faithful.
         let was_measured = vague.is_none() && (measured.is_some() || !runs.iter().any(Run::is_unfaithful));
         let (least, most) = self.accept;
         Outcome {
@@ -296,8 +298,9 @@ impl Claim {
         }
     }
 
-    /// The reason why the number is too uncertain; `None` if it is certain enough. At each of its points, the number
-    /// must have a 95% interval over seeds with a half-width of at most `most`.
+    /// The reason why the number is too uncertain; `None` if it is certain enough. If the number combines several
+    /// points of the sweeps, each point must be certain enough: it must have a 95% interval over seeds with a
+    /// half-width of at most `most`.
     fn vague(&self, most: f64, runs: &[Run]) -> Option<String> {
         match self.number.widest_margin(runs) {
             None => Some("the number has no confidence interval, because there is only one seed".to_owned()),
@@ -326,7 +329,8 @@ impl Claim {
         }
     }
 
-    /// Returns an error for labels that no run of the figure has, since the claim could never be measured.
+    /// Returns an error if the claim names a label that no run of the figure has, because the claim could never be
+    /// measured.
     pub(super) fn check(&self, item: &Item, runs: &[Run]) -> Result<(), Problem> {
         for (sweep, label) in self.number.labels() {
             let known = labels_of(runs, &sweep);
@@ -388,8 +392,8 @@ mod tests {
     }
 
     /// Runs of the schemes A and B with two seeds. Each element of `of` has the completion times of A's flow, in us,
-    /// for both seeds. The elements are for live runs at loads 1 and 2, and for the packet engine at loads 1 and 2. B's
-    /// flows take 10 us. `verdict` is the verdict on one live run of B.
+    /// for both seeds. The elements are, in this order, for live runs at loads 1 and 2, and for the packet engine at
+    /// loads 1 and 2. B's flows take 10 us. `verdict` is the verdict on one live run of B.
     fn runs(of: [[f64; 2]; 4], verdict: &str) -> Vec<Run> {
         let places = [("1", "live"), ("2", "live"), ("1", "packet"), ("2", "packet")];
         let mut runs = Vec::new();
@@ -425,8 +429,8 @@ mod tests {
     fn the_comparison_of_another_statistic_is_subtracted() {
         let runs = runs([[8.0, 8.0], [9.0, 9.0], [7.0, 7.0], [6.0, 6.0]], "faithful");
         let measured = |beyond: &str| claim(beyond, "").judge("figure", &runs).measured.expect("a number");
-        // Each run has one flow, so that its largest completion time is the mean, and both schemes have equally many
-        // flows.
+        // Each run has one flow. So its largest completion time is also its mean, and both schemes have the same number
+        // of flows.
         for (stat, expected) in [("max", 0.0), ("count", 0.2)] {
             let number = measured(&format!("beyond_stat = \"{stat}\""));
             assert!((number - expected).abs() < 1e-12, "{stat}: {number}");

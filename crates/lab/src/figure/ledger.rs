@@ -13,11 +13,11 @@ use std::process::Command;
 /// The ledger that comes with the program.
 const BUILTIN: &str = include_str!("../../../../papers/ledger.json");
 
-/// The version of the format. A ledger of any other version is refused.
+/// The version of the ledger's format. A ledger of any other version is refused.
 const SCHEMA: u32 = 1;
 
-/// Numbers count as equal if their difference is at most this share of the larger absolute value. Writing a number in
-/// decimals and reading it again may cause such a difference.
+/// Two numbers count as equal if their difference is at most this share of the larger absolute value. Writing a number
+/// in decimals and reading it again may cause such a difference.
 const SAME: f64 = 1e-12;
 
 /// Results of figures. Entries for the same figure and scale are in the order in which they were made.
@@ -90,8 +90,9 @@ impl Entry {
     }
 
     /// The differences between these results and the newer results `now`, one sentence for each. Measured numbers and
-    /// digests are compared only if `repeats` is true, that is, if the figure's results are reproducible. A number is
-    /// then compared if its claim has the same verdict as before, and the digest if nothing else differs.
+    /// digests are compared only if `repeats` is true, that is, if the figure's results are reproducible. Even then, a
+    /// number is compared only if the verdict on its claim is the same as before, and the digests are compared only if
+    /// no other difference was found.
     fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
         let name = &self.figure;
         let mut moved = Vec::new();
@@ -144,9 +145,10 @@ fn range([least, most]: [Option<f64>; 2]) -> String {
 /// The differences between results and the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Differences of figures whose results are reproducible, one sentence for each.
+    /// Differences that were found in figures whose results are reproducible, one sentence for each.
     pub results: Vec<String>,
-    /// Differences of figures that run live or measure time, whose results vary from run to run, one sentence for each.
+    /// Differences that were found in figures that run live or measure time, one sentence for each. The results of such
+    /// figures vary from run to run.
     pub measured: Vec<String>,
 }
 

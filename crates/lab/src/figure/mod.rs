@@ -1,4 +1,5 @@
-//! Figures: an experiment with a sweep, plots, and claims that compare a paper's statements with measured results.
+//! Figures. A figure is an experiment with sweeps, plots, and claims that compare a paper's statements with measured
+//! results.
 //!
 //! A figure's file is an experiment's file with more tables: `[figure]`, `[[sweep]]`, `[[plot]]`, `[[claim]]`, and
 //! `[scale.quick]` and `[scale.full]` with overrides. A figure of the results of searches has `[search]`. A figure
@@ -90,7 +91,7 @@ fn embedded(name: &str) -> Result<Option<Document>, Problem> {
 /// A figure, after its file was read and checked.
 struct Figure {
     title: String,
-    /// Share of arrivals, counted from the first, that measures leave out.
+    /// Share of all flows that measures leave out: the flows that arrive first.
     warm_up: f64,
     /// Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Every statistic is
     /// computed for each run and then averaged.
@@ -112,7 +113,7 @@ keys! {
         NUMBER: String = Key::new("number").example("\"10\"");
         /// Title of the figure.
         TITLE: String = Key::new("title").required().example("\"FCT of short flows\"");
-        /// Share of arrivals, counted from the first, that measures leave out.
+        /// Share of all flows that measures leave out: the flows that arrive first.
         WARM_UP: Fraction = Key::new("warm_up").or("0.05").example("\"5%\"");
         /// Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Results are
         /// means over these runs.
@@ -168,8 +169,8 @@ pub(crate) fn draw_plots(
     Ok(&PICTURES)
 }
 
-/// The share of arrivals that the plots of a sweep leave out. A `[figure]` that gives only the look of pictures, as
-/// `--style` does, leaves out none: a style must not change the numbers.
+/// The share of all flows that the plots of a sweep leave out. A `[figure]` that gives only the look of pictures, as
+/// `--style` does, leaves out no flows, because a style must not change the numbers.
 fn warm_up_of_plots(figure: &mut Section<'_>) -> Result<f64, Problem> {
     if !figure.has(&TITLE) && !figure.has(&WARM_UP) {
         return Ok(0.0);
@@ -181,7 +182,7 @@ fn warm_up_of_plots(figure: &mut Section<'_>) -> Result<f64, Problem> {
 /// Checks that the plots of a document can be drawn from the runs of its sweeps.
 ///
 /// # Errors
-/// If a plot is malformed, or its curves belong to no sweep.
+/// If a plot or a sweep is malformed, or if the curves of a plot belong to no sweep.
 pub fn check_plots(document: &Document) -> Result<(), Problem> {
     read_plots(document).map(drop)
 }

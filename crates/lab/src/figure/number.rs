@@ -1,5 +1,5 @@
-//! The number that a claim judges. The contrast compares a measure between labels of one sweep. The contrasts at
-//! several points of the other sweeps are then combined.
+//! The number that judges a claim. The contrast compares the values of a measure at different labels of one sweep. If
+//! there are contrasts at several points of the other sweeps, they are combined.
 
 use super::measure::{MEASURE, Measure, Stat};
 use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
@@ -7,25 +7,25 @@ use crate::experiment::keys::{Any, Key, Name, Named, keys};
 use crate::experiment::{Item, Problem, Section};
 use raddle_records::stats;
 
-/// The number that a claim judges, computed from a figure's runs.
+/// The number that judges a claim, computed from a figure's runs.
 #[derive(Debug, Clone)]
 pub(super) struct Number {
     measure: Measure,
     contrast: Contrast,
     /// If given, the contrast of this statistic is subtracted from the contrast of the measure's own statistic.
     beyond_stat: Option<Stat>,
-    /// Lists of labels. Each number in the contrast is a mean with one term for each list: the number of the runs with
-    /// the labels of the list. By default, there is a single empty list.
+    /// Lists of labels. Each number in the contrast is a mean with one term for each list. A term is the value of the
+    /// measure for the runs with the labels of this list. By default, there is a single empty list.
     mean_over: Vec<Labels>,
-    /// Labels of the points in other sweeps at which the contrast is computed; one point by default.
+    /// Labels of the points in other sweeps at which the contrast is computed. By default, there is one point.
     stops: Vec<Labels>,
     /// If not empty, the number at a point is the absolute difference between two contrasts: the contrast at the point,
-    /// and the contrast with these labels in place of the point's labels.
+    /// and the contrast with these labels in place of the point's labels of the same sweeps.
     difference_to: Labels,
     take: Take,
 }
 
-/// The comparison of the numbers at labels of one sweep.
+/// The comparison of the numbers at several labels of one sweep.
 #[derive(Debug, Clone)]
 struct Contrast {
     kind: Kind,
@@ -38,19 +38,19 @@ struct Contrast {
 enum Kind {
     /// The number itself, without a comparison.
     Plain,
-    /// The number of the first label divided by the number of the second label.
+    /// The number at the first label divided by the number at the second label.
     Ratio,
-    /// The share by which the number of the first label is below the number of the second label.
+    /// The share by which the number at the first label is below the number at the second label.
     Reduction,
-    /// The smallest ratio of a number to the number after it, in the order of the labels. The order holds if this ratio
-    /// is at least 1.
+    /// The smallest ratio of a number to the next number, in the order of the labels. The order holds if this ratio is
+    /// at least 1.
     Order,
-    /// The number of the first label divided by the greatest number of the other labels. The lead holds if this ratio
+    /// The number at the first label divided by the greatest number at the other labels. The lead holds if this ratio
     /// is at least 1.
     Lead,
 }
 
-/// The rule that turns the contrasts at several points into the number that is judged.
+/// The rule that turns the contrasts at several points into the number that judges the claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::figure) enum Take {
     Least,
@@ -101,24 +101,24 @@ fn least(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 keys! {
-    /// The number that a claim judges. The contrast compares a measure between labels of one sweep. The contrasts at
-    /// several points of the other sweeps are then combined.
+    /// The number that judges a claim. The contrast compares the values of a measure at different labels of one sweep.
+    /// If there are contrasts at several points of the other sweeps, they are combined.
     pub(in crate::figure) NUMBER = "claim.measure" {
         /// The sweep whose labels the contrast compares.
         BY: String = Key::new("by").or("\"scheme\"");
-        /// Two labels: the number of the first label divided by the number of the second label.
+        /// Two labels: the number at the first label divided by the number at the second label.
         RATIO: Vec<String> = Key::new("ratio").example("[\"TCP\", \"R2C2\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
-        /// Two labels: the share by which the number of the first label is below the number of the second label.
+        /// Two labels: the share by which the number at the first label is below the number at the second label.
         REDUCTION: Vec<String> = Key::new("reduction").example("[\"Expeditus\", \"ECMP\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
-        /// Labels in falling order of their numbers: the smallest ratio of a number to the number after it.
+        /// Labels whose numbers should fall in this order: the smallest ratio of a number to the next number.
         ORDER: Vec<String> = Key::new("order").example("[\"TCP\", \"R2C2\", \"PFQ\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
-        /// Labels: the number of the first label divided by the greatest number of the other labels.
+        /// Labels: the number at the first label divided by the greatest number at the other labels.
         LEAD: Vec<String> = Key::new("lead").example("[\"R2C2\", \"TCP\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
         /// A statistic whose contrast is subtracted from the contrast of `stat`.
         BEYOND_STAT: Name = Key::new("beyond_stat").example("\"mean\"").registered("statistic", |_| {
             Stat::names().map(|(name, _)| (name.to_owned(), "")).collect()
         });
-        /// Labels of the runs.
+        /// Labels that the runs must have.
         AT: Any = Key::new("at").example("{ load = \"0.6\" }");
         /// Lists of labels. Every number in the contrast is the mean over the runs with these labels.
         MEAN_OVER: Any = Key::new("mean_over").example("{ load = [\"0.4\", \"0.6\"] }");
@@ -153,8 +153,8 @@ impl Contrast {
         Ok(contrast)
     }
 
-    /// The labels of the runs whose numbers the contrast at the point `at` compares. Without a comparison, the labels
-    /// of the point itself.
+    /// The points whose numbers the contrast at the point `at` compares. Without a comparison, there is only the point
+    /// `at`.
     fn points(&self, at: &Labels) -> Vec<Labels> {
         let with = |label: &String| at.iter().cloned().chain([(self.sweep.clone(), label.clone())]).collect();
         if self.labels.is_empty() { vec![at.clone()] } else { self.labels.iter().map(with).collect() }
@@ -205,8 +205,8 @@ impl Number {
         Ok(Self { measure, contrast, beyond_stat, mean_over, stops, difference_to, take })
     }
 
-    /// The range in which a trend holds, or an order or a lead at all points; `None` for other numbers, whose claims
-    /// must state a range.
+    /// The range in which a trend holds, or in which an order or a lead holds at all points; `None` for other numbers,
+    /// whose claims must state a range.
     pub(super) fn natural_range(&self) -> Option<(f64, f64)> {
         match (self.contrast.kind, self.take) {
             (_, Take::Rise | Take::Fall) => Some((0.0, f64::INFINITY)),
@@ -223,7 +223,7 @@ impl Number {
         Some(self.take.of(&numbers))
     }
 
-    /// The largest half width of the 95% confidence intervals over seeds, among all points; `None` if a point has no
+    /// The largest half-width of the 95% confidence intervals over seeds, among all points; `None` if a point has no
     /// interval.
     pub(super) fn widest_margin(&self, runs: &[Run]) -> Option<f64> {
         let margin = |stop: &Labels| spread(runs, |seeds| self.at(stop, runs, seeds))?.margin;
@@ -245,7 +245,7 @@ impl Number {
         (!self.difference_to.is_empty()).then(|| kept.cloned().collect())
     }
 
-    /// The contrast at one point, less the contrast of the statistic `beyond_stat` if there is one.
+    /// The contrast at one point. If there is a statistic `beyond_stat`, its contrast is subtracted.
     fn contrasted(&self, stop: &Labels, runs: &[Run], seeds: Seeds<'_>) -> Option<f64> {
         let contrast = |measure: &Measure| {
             let mean = |point: &Labels| {
@@ -271,7 +271,7 @@ impl Number {
         self.measure.is_of_finished_flows()
     }
 
-    /// The size of the smallest sample of a run; `None` if each run gives one number.
+    /// The number of values in the smallest sample of a run; `None` if each run gives only one number.
     pub(super) fn fewest_samples(&self, runs: &[Run]) -> Option<usize> {
         self.measure.fewest_samples(runs, &self.points().collect::<Vec<_>>())
     }

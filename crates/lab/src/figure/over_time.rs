@@ -88,8 +88,8 @@ impl Window {
         bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
     }
 
-    /// The number and the measured value of each flow. Flows whose late packets or delays are not recorded have no late
-    /// share or no jitter, and are left out.
+    /// The id and the measured value of each flow. A flow has no late share if its late packets are not recorded, and
+    /// no jitter if its delays are not recorded. Flows without a value are left out.
     pub(super) fn of_flows<'a>(
         &self,
         received: Received,

@@ -1,5 +1,5 @@
-//! Checks the book's pages about figures. On the page of keys, every key has a row with its default, and an example
-//! that [`Figure::read`] accepts. The gallery shows every file of its folder.
+//! Checks the book's pages about figures. The page of figure keys has a row with the default of every key. Its examples
+//! show every key, and [`Figure::read`] accepts them. The gallery shows every file in the folder `docs/gallery`.
 
 use super::Figure;
 use crate::experiment::keys::{Declared, Keys};
@@ -9,17 +9,18 @@ use std::path::Path;
 
 const PAGE: &str = include_str!("../../../../docs/src/figure-keys.md");
 
-/// The TOML examples of the page, in order. The first example has the sweeps that the others name.
+/// The TOML examples of `PAGE`, in order. The first example has the sweeps that the other examples name.
 fn examples() -> impl Iterator<Item = &'static str> {
     PAGE.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next())
 }
 
-/// The address of a key's declaration. Tables that share keys share their declarations.
+/// The memory address of a key's declaration, which identifies the declaration. A key that belongs to several tables
+/// has only one declaration.
 fn declaration(key: &'static dyn Declared) -> *const () {
     std::ptr::from_ref(key).cast()
 }
 
-/// Adds the declarations of the keys of a table in an example, and of all tables within it, to `shown`.
+/// Adds to `shown` the declarations of the keys in `table` and in all tables within it. `table` is part of an example.
 fn collect(table: &toml::Table, keys: &'static Keys, shown: &mut HashSet<*const ()>) {
     for (name, value) in table {
         let Some(key) = keys.find(name) else { continue };
@@ -30,7 +31,8 @@ fn collect(table: &toml::Table, keys: &'static Keys, shown: &mut HashSet<*const 
     }
 }
 
-/// The keys of a table, of all its kinds, and of all tables within it, each with the path of its table.
+/// All keys that a table and the tables within it can have, including keys that only some kinds of a table have. Each
+/// key comes with the path of its table.
 fn declared(keys: &'static Keys) -> Vec<(&'static str, &'static dyn Declared)> {
     let of_kinds = |key: &'static dyn Declared| key.kinds().iter().flat_map(|kind| kind.keys);
     let own = keys.all().flat_map(|key| std::iter::once(key).chain(of_kinds(key).copied()));

@@ -6,7 +6,8 @@ use crate::experiment::{Problem, nearest};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// Paper, figure and text of each embedded figure, as `build.rs` found them.
+/// For each embedded figure: the name of the paper, the name of the figure, and the text of its file. `build.rs` writes
+/// this list.
 const FIGURES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/figures.rs"));
 
 /// A figure's file.
@@ -61,8 +62,9 @@ pub(super) fn file(name: &str) -> Option<File> {
     files().find(|file| file.name() == name)
 }
 
-/// The figures that the selectors name. A selector is a figure, a paper, or a file that ends in `.toml`. An embedded
-/// figure is returned once, even if several selectors name it. Without selectors, all embedded figures are returned.
+/// The figures that the selectors name. A selector is the name of an embedded figure, the name of a paper, or the path
+/// of a file that ends in `.toml`. An embedded figure is returned once, even if several selectors name it. Without
+/// selectors, all embedded figures are returned.
 pub(super) fn select(selectors: &[String]) -> Result<Vec<File>, Error> {
     if selectors.is_empty() {
         return Ok(files().collect());

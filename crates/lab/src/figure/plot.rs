@@ -35,20 +35,20 @@ struct Curve {
 
 #[derive(Debug, Clone)]
 enum Kind {
-    /// The distribution functions of a measure over flows or samples. The flows or samples of all seeds are in one
-    /// sample.
+    /// Distribution functions of a measure over flows or samples. The values of all seeds are pooled.
     Cdf,
-    /// For each value, the share of flows or samples that are at least as large, which shows the tail.
+    /// For each value, the share of flows or samples whose value is at least as large. This shows the tail of the
+    /// distribution.
     Ccdf,
-    /// A statistic against the size of flows, in bins, with the flows of all seeds together.
+    /// A statistic against the size of flows. The flows of all seeds are pooled and divided into bins by size.
     BySize,
     /// A statistic along the labels of a sweep, with error bars over seeds. If `relative_to` is set, each value is
-    /// divided by the value of the curve or bar with that label.
+    /// divided by the value that has this label.
     Along { sweep: String, relative_to: Option<String>, mark: Mark, errors: Errors },
     /// A measure over simulated time, averaged over seeds. If `each` is not empty, each label of `by` has one curve for
     /// each of these named sets of flows or links.
     Series { each: Vec<(String, Measure)> },
-    /// A table of numbers. The labels of a sweep name its columns.
+    /// A table of numbers. The labels of `sweep` name the columns.
     Cells { sweep: String },
 }
 
@@ -102,11 +102,11 @@ keys! {
 }
 
 key! {
-    /// The sweep along the x axis, or of the columns of a table.
+    /// The sweep whose labels are on the x axis, or name the columns of a table.
     X: String = Key::new("x").required().example("\"load\"");
-    /// Label of a curve. The values of all curves are divided by the values of this curve.
+    /// Label of a curve, a point or a bar. All values of the plot are divided by the values that have this label.
     RELATIVE_TO: String = Key::new("relative_to").example("\"ECMP\"");
-    /// Meaning of the error bars over seeds.
+    /// Meaning of the error bars, which exist if several seeds were run.
     ERROR_BARS: Errors = Key::new("errors").or("\"interval\"");
     /// Sets of flows or links. Each set has its own curve.
     EACH: Tables = Key::new("each").table(&PLOT_EACH).example("[{ label = \"Path 1\", where = \"link = 16->14\" }]");
@@ -169,8 +169,8 @@ impl Plot {
         Ok(plot)
     }
 
-    /// Returns an error if `by`, the sweep of the curves, is not one of `sweeps`, the sweeps of the runs. No sweep of
-    /// that name is needed if the plot at `item` leaves `by` out, and no other sweep could be chosen for the curves.
+    /// Returns an error if `by`, the sweep of the curves, is not one of `sweeps`, the sweeps of the runs. The sweep may
+    /// be missing if the plot at `item` leaves `by` out and no other sweep could be chosen for the curves.
     pub(super) fn check_curves(&self, item: &Item, sweeps: &BTreeSet<String>) -> Result<(), Problem> {
         let is_stop = |sweep: &str| match &self.kind {
             Kind::Along { sweep: x, .. } | Kind::Cells { sweep: x } => x == sweep,
@@ -351,7 +351,8 @@ impl Plot {
         self.plane(runs, (sweep.to_owned(), self.label()), ticks, mark, series)
     }
 
-    /// The quantity that the plot shows, with its unit, and with the statistic if the plot shows one.
+    /// The name of the quantity that the plot shows, with its unit. If the plot shows a statistic, the statistic's name
+    /// is included.
     fn label(&self) -> String {
         match &self.kind {
             Kind::Cdf | Kind::Ccdf | Kind::Series { .. } => self.measure.label_of_values(),
@@ -365,8 +366,8 @@ impl Plot {
         self.title.clone().unwrap_or_else(|| self.label())
     }
 
-    /// The line below the title: the number of seeds that the plot combines, and the meaning of its error bars. `None`
-    /// for runs of a single seed.
+    /// The line below the title: the number of seeds that the plot combines and, if it has error bars, their meaning.
+    /// `None` for fewer than two seeds.
     fn note(&self, runs: &[Run]) -> Option<String> {
         let seeds =
             labels_of(runs.iter().filter(|run| run.is_at(&self.at) && !run.is_unfaithful()), SEED).len();
@@ -406,8 +407,8 @@ impl Plot {
     }
 }
 
-/// A curve over simulated time in milliseconds, averaged over seeds. Values that a run has for the same time are
-/// summed.
+/// The points of a curve over simulated time. Times are in milliseconds, and values are averaged over seeds. If a run
+/// has several values for one time, they are summed.
 fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
     let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
     let mut seeds = 0;

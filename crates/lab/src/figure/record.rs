@@ -25,7 +25,8 @@ impl Record {
         Ok(Self { path: path.to_owned(), scale, commit: ledger::commit(path) })
     }
 
-    /// Reads the ledger, adds a figure to it, and writes it. Nobody else records in the ledger meanwhile.
+    /// Reads the ledger, adds a figure to it, and writes it. A lock keeps other threads and processes from recording in
+    /// the ledger meanwhile.
     ///
     /// # Errors
     /// If the ledger cannot be locked, read or written, or is no longer valid.

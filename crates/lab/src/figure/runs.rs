@@ -23,8 +23,8 @@ pub(crate) enum Data {
     Records(Records),
     /// A number that a computation or a search gave.
     Number(f64),
-    /// Measurements that depend on this machine's clock, sorted, such as times or times in percent of an interval. They
-    /// differ from run to run.
+    /// Sorted values that were measured with this machine's clock, such as times, or times in percent of an interval.
+    /// They differ from run to run.
     Timings(Vec<f64>),
 }
 
@@ -101,20 +101,20 @@ impl Seeds<'_> {
     }
 }
 
-/// The spread of a number over seeds.
+/// The spread of a measured value over seeds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The smallest of the seeds' numbers.
+    /// The smallest value that a single seed gave.
     pub least: f64,
-    /// The largest of the seeds' numbers.
+    /// The largest value that a single seed gave.
     pub most: f64,
-    /// Half the width of the 95% confidence interval of the number over all seeds; `None` for a single seed.
+    /// Half the width of the 95% confidence interval of the value over all seeds; `None` for a single seed.
     pub margin: Option<f64>,
-    /// Number of seeds that gave a number.
+    /// Number of seeds that gave a value.
     pub seeds: usize,
 }
 
-/// The spread of `value` over the seeds of `runs`; `None` if the runs have no seeds, or no seed gives a number.
+/// The spread of `value` over the seeds of `runs`; `None` if the runs have no seeds, or no seed gives a value.
 pub(super) fn spread(runs: &[Run], value: impl Fn(Seeds<'_>) -> Option<f64>) -> Option<Spread> {
     let of_one = |seed: String| Some((value(Seeds::One(&seed))?, seed));
     let (numbers, seeds): (Vec<f64>, Vec<String>) =

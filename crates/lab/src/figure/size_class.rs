@@ -1,6 +1,7 @@
 //! Classes of flows by size, with the limits that the papers use.
 
-/// Number of bins in plots against flow size. Each bin has about a twentieth of the flows.
+/// Number of bins in plots against flow size. Each bin has about a twentieth of the flows. Bins with the same median
+/// size are merged.
 pub(crate) const SIZE_BINS: usize = 20;
 
 /// A class of flows by size.

@@ -6,7 +6,8 @@ use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// Paper, name of the file and text of each inventory, as `build.rs` found them.
+/// For each [`Inventory`]: the name of the paper, the name of the file, and the file's text. `build.rs` writes this
+/// list.
 const INVENTORIES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/statements.rs"));
 
 /// All statements of a paper's evaluation.
@@ -61,8 +62,8 @@ pub enum Kind {
     Cost,
 }
 
-/// The verdict on a statement at a scale. A statement holds only if all of it was judged at this scale and all of its
-/// claims hold.
+/// The verdict on a statement at a scale. A statement holds only if every part of it was judged at this scale and all
+/// of its claims hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The statement holds.
@@ -75,7 +76,7 @@ pub enum Verdict {
     Fails,
     /// A part does not hold, and an experiment shows the reason.
     Deviates,
-    /// A part was not measured at this scale.
+    /// A part was not measured at this scale, and no measured part fails or deviates.
     NotMeasured,
     /// No claim judges the statement.
     NoClaim,
@@ -92,7 +93,7 @@ impl Verdict {
         Self::NoClaim,
     ];
 
-    /// The verdict in one or two words.
+    /// The verdict in at most three words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -155,7 +156,7 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
 pub struct Listed {
     /// Name of the statement, with its paper: `r2c2/5.2-short-p99`.
     pub statement: String,
-    /// Figure or table of the paper.
+    /// Figure or table of the paper, if the statement has one.
     pub figure: Option<String>,
     /// The statement in our words.
     pub says: String,

@@ -1,5 +1,5 @@
-//! Warns of samples of queues before the first flow starts. Flow files of other simulators often start at 2 s, so a
-//! short interval gives millions of empty rows.
+//! Warns of queue samples that are taken before the first flow starts. In flow files of other simulators, the first
+//! flow often starts at 2 s. A short sampling interval then gives millions of empty rows.
 
 use super::{Finding, Subject};
 use raddle_core::Time;

@@ -2,7 +2,8 @@
 //! file with its rule and its reason, and a line in `LINTS`.
 //!
 //! A warning names the key that it is about. It usually also states the value of the key, the number with which the
-//! value is compared, and a better value. A warning does not affect the run, unless warnings are denied.
+//! value is compared, and a better value. A warning does not affect the run, unless the user denies warnings
+//! (`--deny-warnings`).
 
 mod idle;
 mod late_flows;
@@ -41,7 +42,7 @@ const LINTS: [Lint; 11] = [
     ("warm-up", warm_up::find),
 ];
 
-/// A setting that is probably not intended.
+/// A warning about a setting that is probably not intended, or a note on how a value was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Warning {
     /// The name of the lint.
@@ -68,10 +69,11 @@ impl Finding {
     }
 }
 
-/// The name of the notes about aliases.
+/// The name that notes about aliases have in place of a lint's name.
 const ALIAS: &str = "alias";
 
-/// The warnings about an experiment whose text is `root`, after one note for each alias that the text had (`notes`).
+/// One note for each alias in the experiment's text (`notes`), followed by the warnings of all lints. `root` is the
+/// root table of the text.
 pub(crate) fn warnings(root: &Table, prepared: &Prepared, notes: &[Note]) -> Vec<Warning> {
     let subject = Subject { root, prepared };
     let of_lint = |&(lint, find): &Lint| {
@@ -121,7 +123,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The error if warnings are denied; `None` if there are only notes, or no warnings at all.
+/// The error for a user who denies warnings; `None` if there are only notes, or no warnings at all.
 #[must_use]
 pub fn denied(warnings: &[Warning]) -> Option<Error> {
     let mut warnings = warnings.iter().filter(|warning| !warning.is_note());
@@ -168,9 +170,10 @@ impl Subject<'_> {
         self.prepared.topology.links().map(|(_, link)| link.delay).max().unwrap_or_default()
     }
 
-    /// The longest base round trip between the end nodes of the first flows, or between a program's first rank and
-    /// other ranks, with its two nodes; `None` without flows and ranks. A base round trip is the time in an empty
-    /// fabric in which a full packet goes from one node to the other and a packet without payload comes back.
+    /// The longest base round trip, and its two nodes; `None` without flows and ranks. A pair of nodes is examined if
+    /// it is the source and the destination of one of the first flows, or if it has a program's first rank and one of
+    /// the next ranks. A base round trip is the time in an empty fabric in which a full packet goes from one node to
+    /// the other and a packet without payload comes back.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
         /// Maximum number of flows, and of ranks, that are examined.
         const LOOKED_AT: usize = 256;
@@ -199,7 +202,7 @@ fn bytes(settings: &Settings, name: &str) -> Option<u64> {
     }
 }
 
-/// The value of a parameter that is a time; `None` if there is no such parameter, or if it is not a time.
+/// The value of a parameter as a time; `None` if there is no such parameter, or if it is not a time.
 fn duration(settings: &Settings, name: &str) -> Option<Duration> {
     match setting(settings, name)? {
         Value::Duration(span) => Some(span),

@@ -1,4 +1,4 @@
-//! Warns of a queue limit below a full packet: such a queue drops every full packet.
+//! Warns of a queue limit below the size of a full packet: such a queue drops every full packet.
 
 use super::{Finding, Subject};
 use raddle_core::Bytes;

@@ -1,5 +1,5 @@
-//! Warns of hosts in a graph file that relay packets although the file does not ask for it. In a graph of hosts alone,
-//! either the hosts are the nodes of a rack and forward packets, or the switches are missing. Transports with their own
+//! Warns of hosts that relay packets although the graph file does not ask for it. If a graph has only hosts, they may
+//! be the nodes of a rack, which forward packets. But the file may also lack the switches. Transports with their own
 //! routing are designed for such racks and cause no warning.
 
 use super::{Finding, Subject};

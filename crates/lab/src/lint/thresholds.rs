@@ -1,6 +1,6 @@
-//! Warns of thresholds that do not fit the fabric's rates and delays: values for slow links on fast links, and marking
-//! thresholds that are too low for DCTCP to keep a link busy. Also warns of thresholds at which pauses or drops begin
-//! before marks have their full effect. (PFC without headroom is an error.)
+//! Warns of thresholds that do not fit the fabric's rates and delays. These are values that were chosen for slower
+//! links, and marking thresholds that are too low for DCTCP to keep a link busy. Also warns of thresholds at which
+//! pauses or drops begin before marks have their full effect. (PFC without headroom is an error.)
 
 use super::marks::threshold;
 use super::{Finding, Subject, bytes};
@@ -72,7 +72,7 @@ fn profile_of_other_links(subject: &Subject<'_>) -> Option<Finding> {
     })
 }
 
-/// Finds congestion points that do not yet mark all packets at the backlog at which pauses begin.
+/// Finds a `k_max` above `xoff`: pauses then begin at a backlog at which not all packets are marked yet.
 fn marks_after_pauses(
     points: Option<(&str, &Settings)>,
     control: Option<(&str, &Settings)>,

@@ -1,6 +1,6 @@
 //! Warns of a table of parameters, such as `[scheme.pdq]`, if the experiment does not choose this scheme: the table
 //! then has no effect. Also warns of a profile for another transport. There is no warning if another run of the sweep
-//! chooses the scheme.
+//! may choose the scheme.
 
 use super::{Finding, Subject};
 use crate::experiment::{Entry, Item, Table, Value, table_in};
@@ -45,9 +45,9 @@ const CHOICES: [&str; 6] = [
     "scheme.congestion_points",
 ];
 
-/// True if another run of the sweep may choose the scheme `name`. Either a table that varies the experiment, such as
-/// `[[sweep]]`, contains the name as a value. Or such a table sets a key that selects a scheme: another run, in which
-/// that key is not set, may then use `name`.
+/// True if another run of the sweep may choose the scheme `name`. This is so if a table that varies the experiment,
+/// such as `[[sweep]]`, contains the name as a value. It is also so if such a table sets any key that selects a scheme,
+/// because a run that does not set this key may use `name`.
 fn is_for_others(root: &Table, name: &str) -> bool {
     let variations = ["sweep", "search", "scale", "compute"];
     variations.iter().filter_map(|key| root.get(key)).any(|item| names(item, name) || chooses(item))

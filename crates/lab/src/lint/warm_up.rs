@@ -50,7 +50,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-/// For each measurement over time: its array of tables (`plot` or `claim`), and the start of its window.
+/// For each plot and claim with a `from`: the name of its array of tables (`plot` or `claim`), and `from`, the start of
+/// its window.
 fn windows(root: &Table) -> impl Iterator<Item = (&'static str, Duration)> {
     let tables = ["plot", "claim"].into_iter().flat_map(|key| {
         let items = root.get(key).and_then(|item| list(item).ok()).unwrap_or_default();

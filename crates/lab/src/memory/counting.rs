@@ -1,5 +1,5 @@
-//! An allocator that counts each thread's allocations. It measures the memory of the parts of a few nodes, from which
-//! the memory of all nodes is estimated.
+//! An allocator that counts the bytes that each thread allocates. It measures the memory that a scheme takes at a few
+//! nodes, from which the memory at all nodes is estimated.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,16 +9,16 @@ thread_local! {
     static BYTES: Cell<i64> = const { Cell::new(0) };
 }
 
-/// The system's allocator with counting. A command installs it as the global allocator; otherwise estimates count the
-/// parts of nodes as 0.
+/// The system's allocator, with a count of allocated bytes. If a program does not install it as the global allocator,
+/// estimates take the memory of the scheme at the nodes as 0.
 pub struct CountingAllocator;
 
-/// Bytes that this thread has allocated and not freed since its start.
+/// Bytes that this thread has allocated since its start, minus the bytes that it has freed; 0 if the thread is ending.
 pub(crate) fn counted() -> i64 {
     BYTES.try_with(Cell::get).unwrap_or(0)
 }
 
-/// Overhead of the heap per allocation, and granularity of allocations, in bytes (glibc's malloc).
+/// Overhead of the heap per allocation (`WORD`), and granularity of allocations (`UNIT`), in bytes, for glibc's malloc.
 const WORD: usize = 8;
 const UNIT: usize = 16;
 

@@ -1,9 +1,9 @@
 //! Estimates the memory of an experiment before it runs.
 //!
-//! The memory of the fabric is counted: the sizes of types times the numbers of links and nodes. The scheme's parts of
-//! some nodes are measured, and the result is scaled to all nodes. How many flows are live at one time is not known
-//! before the run. This number comes from a simple model ([`Peak`]), and the memory of a flow is a mean over
-//! transports. A fabric with more congestion than in the model takes more memory.
+//! The memory of links and nodes is their number times the size of their types. The memory of the scheme's parts is
+//! measured at some nodes and scaled to all nodes. How many flows are live at one time is not known before the run.
+//! This number comes from a simple model ([`Peak`]), and the memory of a flow is a mean over transports. A fabric with
+//! more congestion than in the model takes more memory.
 
 use raddle_core::{Bytes, Flow, Flows, NodeId, Time};
 use raddle_flow_sim::Split;
@@ -27,15 +27,15 @@ const A_CROSSED_LINK: u64 = 45;
 /// Assumed maximum of a flow's bytes in the network at one time.
 const WINDOW: u64 = 1 << 20;
 
-/// Bytes per rank for the state of its program, without operations. Measured with collective operations, like
-/// [`AN_OPERATION`].
+/// Bytes per rank for the state of its program, without operations. This constant and [`AN_OPERATION`] were measured
+/// with collective operations.
 const A_RANK: u64 = 4 << 10;
 
 /// Bytes per operation that a rank has read ahead: the operation, the operations that wait for it, its place in queues,
 /// and the rank's messages.
 const AN_OPERATION: u64 = 260;
 
-/// Bytes that every run takes besides the program itself: file buffers and percentiles.
+/// Bytes that every run takes for file buffers and percentiles.
 const ANY_RUN: u64 = 1 << 20;
 
 /// Model of the flows that are live at one time. Each host's link serves its flows one after the other. The transfer of
@@ -48,11 +48,11 @@ pub(crate) struct Peak {
     sent: Vec<Time>,
     /// Indexed by node: the time at which the node's link will have received all added flows without an `app_rate`.
     received: Vec<Time>,
-    /// For each live flow: its end, and the largest number of its bytes in the network.
+    /// For each live flow: the time at which it ends, and the largest number of its bytes in the network.
     live: BinaryHeap<Reverse<(Time, u64)>>,
     in_network: u64,
-    /// Largest number of live flows that fit into the memory if nothing else takes memory. Once more flows are live,
-    /// later flows need not be counted.
+    /// Number of live flows that fit into the memory if nothing else takes memory. Once more flows are live, later
+    /// flows need not be counted.
     most: u64,
     load: Load,
 }
@@ -67,13 +67,13 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// The load of `flows` flows of `bytes` bytes at one time. At most [`WINDOW`] bytes of a flow are in the network.
+    /// The load of `flows` live flows, each of `bytes` bytes. At most [`WINDOW`] bytes of a flow are in the network.
     pub(crate) fn at_once(flows: u64, bytes: u64) -> Self {
         Self { flows, bytes: flows.saturating_mul(bytes.min(WINDOW)) }
     }
 }
 
-/// Memory per item, in bytes.
+/// Sizes per item, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Each {
     /// Memory of a live flow.
@@ -82,20 +82,20 @@ pub(crate) struct Each {
     pub(crate) packet: u64,
     /// Payload of a packet.
     pub(crate) payload: u64,
-    /// Most bytes that all queues of the fabric together can hold.
+    /// Maximum number of bytes that all queues of the fabric together can hold.
     pub(crate) room: u64,
     /// Memory of a rank.
     pub(crate) rank: u64,
 }
 
 impl Default for Each {
-    /// The memory of a live flow in the packet engine. Packets are not counted.
+    /// The sizes of flows and ranks in the packet engine. Packets are not counted.
     fn default() -> Self {
         Self { flow: A_FLOW, packet: 0, payload: 1, room: 0, rank: a_rank(0) }
     }
 }
 
-/// Bytes of a rank that has read this many operations ahead.
+/// Memory, in bytes, of a rank that has read this many operations ahead.
 pub(crate) fn a_rank(read_ahead: u64) -> u64 {
     A_RANK + AN_OPERATION * read_ahead
 }
@@ -114,7 +114,7 @@ pub(crate) fn a_fluid_flow(topology: &Topology, flows: &Flows, split: &mut Split
 }
 
 impl Peak {
-    /// The state before the first flow, on a machine with this much memory.
+    /// The state before the first flow is added, for a run that may take at most `memory`.
     pub(crate) fn new(topology: &Topology, memory: Bytes) -> Self {
         let free = vec![Time::ZERO; topology.node_count()];
         Self {
@@ -127,7 +127,7 @@ impl Peak {
         }
     }
 
-    /// Adds the next flow, in order of start.
+    /// Adds the next flow. Flows must be added in the order in which they start.
     pub(crate) fn add(&mut self, flow: &Flow, topology: &Topology) {
         if self.is_over() {
             return;
@@ -156,7 +156,7 @@ impl Peak {
         self.load.bytes = self.load.bytes.max(self.in_network);
     }
 
-    /// True if the live flows alone exceed the memory. Later flows are not counted.
+    /// True if the live flows alone exceed the memory. Flows that are added later are not counted.
     pub(crate) fn is_over(&self) -> bool {
         self.load.flows > self.most
     }
@@ -167,14 +167,14 @@ impl Peak {
     }
 }
 
-/// The estimated memory of a run in bytes, without the program itself, which takes about 10 MB.
+/// The estimated memory of a run in bytes. It does not include Raddle's executable, which takes about 10 MB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Estimate {
     /// Number of directed links.
     pub links: u64,
     /// Number of hosts and switches.
     pub nodes: u64,
-    /// Largest number of flows at one time.
+    /// Largest number of live flows at one time.
     pub flows: u64,
     /// Number of ranks of programs.
     pub ranks: u64,
@@ -186,12 +186,12 @@ pub struct Estimate {
     pub packet_bytes: u64,
     /// Bytes of the state of ranks' programs.
     pub rank_bytes: u64,
-    /// Bytes of records before they are written.
+    /// Bytes of records that wait to be written.
     pub record_bytes: u64,
 }
 
 impl Estimate {
-    /// Adds the load at one time: flows, their packets, and ranks.
+    /// Adds the memory of the largest load at one time: of flows, their packets, and ranks.
     pub(crate) fn with_load(self, load: Load, ranks: u64, each: Each) -> Self {
         let packets = load.bytes.min(each.room).div_ceil(each.payload.max(1));
         Self {
@@ -270,7 +270,7 @@ pub fn show(bytes: u64) -> String {
 }
 
 /// Estimates the memory of a fabric. `a_link` and `a_node` are the bytes of a link and of a node in an engine. `parts`
-/// makes the parts of a node, whose memory is measured.
+/// makes the scheme's parts at a node, and their memory is measured.
 pub(crate) fn fabric<T>(
     topology: &Topology,
     [a_link, a_node]: [usize; 2],
@@ -290,8 +290,8 @@ pub(crate) fn fabric<T>(
 /// Maximum number of hosts and of switches whose parts are measured, and of flows whose links are counted.
 const SAMPLES: usize = 16;
 
-/// Bytes of the parts of all these nodes, estimated from a sample. If the first node of the sample needs more memory
-/// than the others, the excess is memory that all nodes share, so it is added only once.
+/// Memory in bytes of the scheme's parts at all these nodes, estimated from a sample. If the first node of the sample
+/// needs more memory than the others, the excess is memory that all nodes share, so it is added only once.
 fn sample<T>(nodes: &[NodeId], parts: &mut impl FnMut(NodeId) -> T) -> u64 {
     let chosen = nodes.iter().step_by(nodes.len().div_ceil(SAMPLES).max(1));
     let mut kept = Vec::with_capacity(SAMPLES + 1);

@@ -10,12 +10,12 @@ use raddle_core::Bytes;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// The largest fabric of a family whose run fits the memory limit.
+/// The largest fabric of one family for which a run fits the memory limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feasible {
     /// The family, such as `fat tree`.
     pub family: &'static str,
-    /// The topology's keys in an experiment.
+    /// The fabric's keys in the table `[topology]` of an experiment.
     pub topology: String,
     /// Number of hosts.
     pub hosts: u64,
@@ -42,7 +42,7 @@ impl fmt::Display for Feasible {
     }
 }
 
-/// Fabrics of one kind, by a size `n`.
+/// Fabrics of one kind. Each is given by its size `n`.
 struct Family {
     name: &'static str,
     /// The keys of `[topology]` at size `n`, separated by commas.
@@ -54,7 +54,7 @@ struct Family {
     step: u64,
 }
 
-/// The assumptions of the estimates, in words for the user.
+/// The assumptions of the estimates, as text for the user.
 pub const ASSUMED: &str = "packet engine, TCP NewReno, one flow of 1 MB from each host at a time; scaled by hosts from \
                            the estimate of a small fabric";
 
@@ -100,7 +100,8 @@ impl Family {
         Ok(document.with_memory(Some(Bytes(u64::MAX))).prepare()?.estimate.total())
     }
 
-    /// The largest fabric whose run takes at most `limit`; `None` if not even the smallest fabric fits.
+    /// The largest fabric for which a run needs at most the memory `limit`; `None` if not even the smallest fabric
+    /// fits.
     fn largest(&self, limit: Bytes) -> Result<Option<Feasible>, Problem> {
         let (sample, hosts) = (self.estimate(self.sample)?.0, (self.hosts)(self.sample));
         let memory = |n: u64| (self.hosts)(n).saturating_mul(sample).div_ceil(hosts);
@@ -116,10 +117,11 @@ impl Family {
     }
 }
 
-/// The largest fabric of each family whose run takes at most `limit`, under the assumptions in [`ASSUMED`].
+/// For each family, the largest fabric for which a run needs at most the memory `limit`, under the assumptions in
+/// [`ASSUMED`]. A family is left out if not even its smallest fabric fits.
 ///
 /// # Errors
-/// If the memory of a small fabric cannot be estimated, such as on a machine without enough memory.
+/// If the memory of a small fabric cannot be estimated.
 pub fn feasible(limit: Bytes) -> Result<Vec<Feasible>, Problem> {
     let largest = FAMILIES.iter().filter_map(|family| family.largest(limit).transpose());
     largest.collect()

@@ -1,5 +1,5 @@
-//! The memory limit of an experiment: the limit set by the user, or else the lower of two limits. These are the memory
-//! available on the machine, and the limit of this process's control group (versions 1 and 2).
+//! The memory limit of an experiment. If the user sets no limit, it is the lower of two limits: the memory available on
+//! the machine, and the limit of this process's control group (cgroup version 1 or 2).
 
 use raddle_core::Bytes;
 use std::fmt;
@@ -50,7 +50,8 @@ impl Limit {
         Self::read(Path::new("/proc"), Path::new("/sys/fs/cgroup"))
     }
 
-    /// The smallest limit in the system's files.
+    /// The lowest limit that the system's files give; `None` if they give none. `proc` is the folder `/proc`, and
+    /// `groups` is the folder of control groups.
     fn read(proc: &Path, groups: &Path) -> Option<Self> {
         let machine = fs::read_to_string(proc.join("meminfo")).ok().and_then(|text| available(&text));
         let memberships = fs::read_to_string(proc.join("self/cgroup")).unwrap_or_default();

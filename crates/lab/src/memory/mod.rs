@@ -1,4 +1,4 @@
-//! The memory of an experiment: it is estimated before the run, and the run is refused if the limit is lower.
+//! Estimates the memory of an experiment before the run. The run is refused if the estimate exceeds the memory limit.
 
 mod counting;
 mod estimate;

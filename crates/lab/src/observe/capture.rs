@@ -11,7 +11,7 @@ use std::path::Path;
 /// Parses the links that the experiment names: `all`, or link numbers and pairs of nodes as in `3->12, 12->3, 40`.
 ///
 /// # Errors
-/// If a link does not exist.
+/// If the text does not name links, or if a link does not exist.
 pub(crate) fn links(named: &str, topology: &Topology) -> Result<BTreeSet<LinkId>, Cause> {
     if named.trim() == "all" {
         return Ok(topology.links().map(|(id, _)| id).collect());
@@ -66,7 +66,8 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     }
 }
 
-/// A packet that has not left yet, and its bytes if it carries the payload of another system, such as a kernel.
+/// A packet whose last bit has not left yet, and its bytes if it carries the payload of another system, such as a
+/// kernel.
 struct Waiting {
     packet: Packet,
     bytes: Option<Vec<u8>>,
@@ -77,15 +78,15 @@ pub(crate) struct Capture {
     writer: PcapngWriter,
     /// Interface number by link; set only for captured links.
     interfaces: Vec<Option<u32>>,
-    /// Packets that have not left yet: engines report a packet when a FIFO accepts it, or when a port with another
-    /// queue begins to send it. The key is the time at which the packet's last bit leaves, the link, and the number of
-    /// packets of captured links that were reported earlier.
+    /// Packets whose last bit has not left yet. Engines report a packet before that: when a FIFO accepts it, or when a
+    /// port with another kind of queue begins to send it. The key is the time at which the packet's last bit leaves,
+    /// the link, and the number of packets of captured links that were reported earlier.
     waiting: BTreeMap<(Time, LinkId, u64), Waiting>,
     accepted: u64,
 }
 
 impl Capture {
-    /// Captures these links into the file at `path`.
+    /// Begins to capture the packets of `links` into the file at `path`.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -110,9 +111,9 @@ impl Capture {
         Ok(Self { writer, interfaces, waiting: BTreeMap::new(), accepted: 0 })
     }
 
-    /// Called when a FIFO accepts a packet, or a port with another queue begins to send it, at `now`. The packet's last
-    /// bit leaves by `link` at `sent`. `bytes` are the packet's bytes, if the packet carries the payload of another
-    /// system, such as a kernel.
+    /// Called at `now`, when a FIFO accepts a packet, or when a port with another kind of queue begins to send it. The
+    /// packet's last bit leaves over `link` at `sent`. `bytes` are the packet's bytes, if the packet carries the
+    /// payload of another system, such as a kernel.
     ///
     /// # Errors
     /// If the file cannot be written.

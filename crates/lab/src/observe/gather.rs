@@ -46,7 +46,7 @@ impl Gather<'_> {
         }
     }
 
-    /// Tells the series of large flows and of ranks about flows that open or are delivered.
+    /// Tells `rates` and `ranks` that a flow has opened, and tells `ranks` that a flow was delivered at `node`.
     fn follow(&mut self, now: Time, node: NodeId, report: &Report) {
         match *report {
             Report::Opened { key, .. } | Report::Began { key, .. } => {

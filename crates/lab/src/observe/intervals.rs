@@ -33,7 +33,7 @@ impl<T: Merge> Intervals<T> {
     }
 
     /// The values of the interval that holds `at`, or of the first interval if `at` is earlier.
-    #[allow(clippy::cast_possible_truncation, reason = "the interval is below `most`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the index of the interval is below `most`")]
     pub(crate) fn at(&mut self, at: Time) -> &mut [T] {
         let since = at.max(self.begin).since(self.begin).as_ps();
         while since / self.length.as_ps() >= self.most as u64 {
@@ -46,9 +46,9 @@ impl<T: Merge> Intervals<T> {
         &mut self.rows[interval]
     }
 
-    /// Divides the time from `from` to `to` among the intervals. `add` gets the value of each interval in `column` and the
-    /// part of the time that lies in the interval. Time before the first interval is left out.
-    #[allow(clippy::cast_possible_truncation, reason = "the interval is below `most`")]
+    /// Divides the time from `from` to `to` among the intervals. For each interval, `add` gets the interval's value in
+    /// `column` and the part of the time that lies in the interval. Time before the first interval is left out.
+    #[allow(clippy::cast_possible_truncation, reason = "the index of the interval is below `most`")]
     pub(crate) fn spread(
         &mut self,
         from: Time,
@@ -83,7 +83,7 @@ impl<T: Merge> Intervals<T> {
         }
     }
 
-    /// Number of intervals up to the latest interval that [`Self::at`] returned.
+    /// Number of intervals up to the latest interval that [`Self::at`] or [`Self::spread`] has reached.
     pub(crate) fn count(&self) -> usize {
         self.rows.len()
     }
@@ -93,7 +93,7 @@ impl<T: Merge> Intervals<T> {
         self.begin + self.length * i as u64
     }
 
-    /// A value of interval `i`; the default after the last interval.
+    /// The value of interval `i` in `column`; the default value if `i` is after the last interval.
     pub(crate) fn value(&self, i: usize, column: usize) -> T {
         self.rows.get(i).map_or_else(T::default, |row| row[column])
     }

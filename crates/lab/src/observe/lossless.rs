@@ -35,7 +35,8 @@ pub(crate) fn records(
     accounts.iter().filter_map(record).collect()
 }
 
-/// Refuses a run with flow control in which a packet was dropped because a node's memory or a queue was full.
+/// Returns an error if flow control was used and a packet was nevertheless dropped because a node's memory or a queue
+/// was full.
 pub(crate) fn refuse_losses(
     controls: &[FlowControlRecord],
     links: &[LinkStats],
@@ -56,13 +57,13 @@ pub(crate) fn refuse_losses(
     let losses = topology.links().map(|(id, link)| (link, links[id.index()].drops));
     let Some((link, _)) = losses.max_by_key(|&(_, drops)| drops) else { return Ok(()) };
     let what = format!(
-        "the run was not lossless: full queues dropped {} packets, most of them at the link {}->{}",
+        "the run was not lossless: full queues dropped {} packets; the link with the most drops is {}->{}",
         drops.queue_full, link.from, link.to
     );
     Err(Error::Run(what))
 }
 
-/// The error about a deadlock: a cycle of links, each of which waits for the next link in the cycle.
+/// The error about a deadlock. In a deadlock, the links of a cycle wait for each other.
 pub(crate) fn deadlock(cycle: &[LinkId], topology: &Topology, now: Time) -> Error {
     let mut nodes: Vec<String> =
         cycle.iter().filter_map(|&link| Some(topology.link(link)?.from.to_string())).collect();
@@ -99,7 +100,7 @@ struct Level {
     links: usize,
     /// Number of ports that were paused at least once.
     paused_links: usize,
-    /// Number of pauses that these ports sent to their neighbors.
+    /// Number of pauses that these ports sent to their neighbours.
     pauses: u64,
 }
 
@@ -254,7 +255,7 @@ mod tests {
         );
         let lost = refuse_losses(&rows(FlowControlAccount::default()), &links, &drops, &star);
         let text = lost.expect_err("a loss").to_string();
-        assert!(text.contains("5 packets, most of them at the link 2->1"), "{text}");
+        assert!(text.contains("5 packets; the link with the most drops is 2->1"), "{text}");
     }
 
     #[test]

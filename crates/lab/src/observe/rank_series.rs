@@ -1,5 +1,5 @@
-//! The activity of each rank of a program over time: the rank computes, has messages under way to other ranks, and has
-//! messages of other ranks under way to it.
+//! The activity of each rank of a program over time: how long the rank computes, how long it has messages under way to
+//! other ranks, and how long messages of other ranks are under way to it.
 
 use crate::observe::intervals::{Intervals, Merge};
 use crate::observe::series::intervals;
@@ -9,7 +9,7 @@ use raddle_topology::Topology;
 use raddle_workload::goal::Job;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The times in an interval for which a rank computed, and for which it had messages under way in each direction.
+/// How long a rank computed in an interval, and how long it had messages under way in each direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Busy {
     computing: Duration,
@@ -27,7 +27,7 @@ impl Merge for Busy {
     }
 }
 
-/// The messages of a rank in one direction that are under way.
+/// The messages of one rank that are under way in one direction.
 #[derive(Debug, Clone, Copy, Default)]
 struct UnderWay {
     messages: u32,
@@ -35,7 +35,7 @@ struct UnderWay {
     since: Time,
 }
 
-/// The times of all ranks in intervals.
+/// How long each rank was busy in each interval.
 struct Times {
     busy: Intervals<Busy>,
     /// Indexed by rank: the beginning and the end of the latest span in which the rank computes. The end can be in the
@@ -56,7 +56,7 @@ impl Times {
         }
     }
 
-    /// Adds a span in which a rank has computed to `busy`.
+    /// Adds to `busy` a span in which a rank has computed.
     fn spread(&mut self, rank: usize, from: Time, to: Time) {
         self.busy.spread(from, to, rank, |busy, part| busy.computing = busy.computing + part);
     }
@@ -75,10 +75,10 @@ pub(crate) struct RankSeries {
 }
 
 impl RankSeries {
-    /// Memory of a rank in an interval, in bytes.
+    /// Memory that one rank takes in one interval, in bytes.
     pub(crate) const BYTES_A_CELL: usize = size_of::<Busy>();
 
-    /// Observes a job from `begin` on.
+    /// Begins to observe a job. Time before `begin` is not recorded.
     pub(crate) fn of(job: &Job, topology: &Topology, begin: Time) -> Self {
         let mut ranks = vec![None; topology.node_count()];
         for (rank, node) in (0..).zip(job.nodes()) {
@@ -99,14 +99,14 @@ impl RankSeries {
         }
     }
 
-    /// Called when a message leaves its program.
+    /// Called at `now`, when a message begins.
     pub(crate) fn opened(&mut self, now: Time, src: NodeId, dst: NodeId) {
         let Some((src, dst)) = self.ends(src, dst) else { return };
         self.sending[src].begin(now);
         self.receiving[dst].begin(now);
     }
 
-    /// Called when a message has arrived.
+    /// Called at `now`, when a message has been delivered.
     pub(crate) fn delivered(&mut self, now: Time, src: NodeId, dst: NodeId) {
         let Some((src, dst)) = self.ends(src, dst) else { return };
         let busy = &mut lock(&self.times).busy;

@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 /// Number of large flows whose throughput is recorded.
 pub(crate) const LARGE_FLOWS: usize = 8;
 
-/// Bytes in an interval. A fluid has fractions of bytes; whole numbers are exact up to 2^53.
+/// Bytes in an interval. The number is a float because fluid flows have fractions of bytes. Whole numbers are exact up
+/// to 2^53.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Arrived(f64);
 
@@ -34,7 +35,7 @@ struct Large {
 
 /// Counts the application bytes that reach their receivers, by sender and by large flow.
 pub(crate) struct RateSeries {
-    /// A column for each number of a node up to the largest number of a host, then one for each large flow.
+    /// One column for each node number up to the largest number of a host, then one column for each large flow.
     bytes: Intervals<Arrived>,
     nodes: usize,
     large: Vec<Large>,
@@ -43,16 +44,16 @@ pub(crate) struct RateSeries {
 }
 
 impl RateSeries {
-    /// Memory of a column in an interval, in bytes.
+    /// Memory that one column takes in one interval, in bytes.
     pub(crate) const BYTES_A_CELL: usize = size_of::<Arrived>();
 
-    /// Number of columns: one for each number of a node up to the largest number of a host, and one for each large
-    /// flow. In most topologies, hosts have the first numbers, so these nodes are the hosts.
+    /// Number of columns: one for each node number up to the largest number of a host, and one for each large flow. In
+    /// most topologies the hosts have the lowest numbers, so these nodes are the hosts.
     pub(crate) fn columns(topology: &Topology) -> usize {
         topology.hosts().map(|host| host.index() + 1).max().unwrap_or(0) + LARGE_FLOWS
     }
 
-    /// The throughput of a run whose first flow starts at `begin`.
+    /// An empty series for a run whose first flow starts at `begin`.
     pub(crate) fn of(topology: &Topology, begin: Time) -> Self {
         let columns = Self::columns(topology);
         let (bytes, nodes) = (intervals(columns, begin), columns - LARGE_FLOWS);
@@ -90,7 +91,7 @@ impl RateSeries {
         }
     }
 
-    /// Counts the part of a fluid flow that was sent at one rate.
+    /// Counts the bytes of a fluid flow that were sent during a span of constant rate.
     pub(crate) fn sent(&mut self, sent: &Sent<'_>, flow: &FlowRecord) {
         let rate = sent.payload / sent.to.since(sent.from).as_ps().max(1) as f64;
         for column in [Some(flow.src as usize), self.columns.get(&flow.id).copied()].into_iter().flatten() {

@@ -16,7 +16,8 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Largest number of flows whose paths are recorded: unfinished flows, then flows with the greatest slowdown.
+/// Maximum number of flows whose paths are recorded. Unfinished flows are chosen first, then flows with the greatest
+/// slowdown.
 pub(crate) const SLOW_FLOWS: usize = 500;
 
 /// Length of the intervals at the beginning of a run.
@@ -29,8 +30,8 @@ const SAMPLES: u64 = 8;
 pub(crate) const MOST: usize = 256;
 const LEAST: usize = 64;
 
-/// Number of values (columns, such as links, times intervals) above which the maximum number of intervals is lower than
-/// `MOST`.
+/// Number of values, which is the product of the numbers of columns (such as links) and intervals. If `MOST` intervals
+/// would have more values, the maximum number of intervals is lower than `MOST`.
 const CELLS: usize = 1 << 21;
 
 /// Memory of the path of a live flow, in bytes: a node of a B-tree and an entry of a hash table.
@@ -42,14 +43,14 @@ const ROWS_A_PACKET: u64 = 6;
 
 /// Memory of the series of a run, in bytes.
 pub(crate) struct Memory {
-    /// Memory of the intervals, from the beginning of the run.
+    /// Memory of the intervals during the run.
     pub(crate) intervals: u64,
-    /// Memory of the rows after the run, when the engine is gone.
+    /// Memory of the rows, which are made after the run, when the engine's memory has been freed.
     pub(crate) rows: u64,
 }
 
 impl Memory {
-    /// Estimates the memory for a run with this many ranks and packets of flows.
+    /// Estimates the memory for a run with `ranks` ranks, whose flows have `packets` packets in total.
     pub(crate) fn of(topology: &Topology, ranks: usize, packets: u64) -> Self {
         let cells = |columns: usize| (columns * most(columns)) as u64;
         let links = cells(topology.link_slots());
@@ -63,8 +64,8 @@ impl Memory {
     }
 }
 
-/// The traffic of a link in an interval: all bytes, and application bytes that this link brings to their destination. A
-/// fluid has fractions of bytes; whole numbers are exact up to 2^53.
+/// The traffic of a link in an interval: all bytes, and application bytes that this link brings to their destination.
+/// The numbers are floats because fluid flows have fractions of bytes. Whole numbers are exact up to 2^53.
 #[derive(Debug, Clone, Copy, Default)]
 struct Traffic {
     bytes: f64,
@@ -98,7 +99,7 @@ pub(crate) fn intervals<T: Merge>(columns: usize, begin: Time) -> Intervals<T> {
     Intervals::new(begin, FIRST_LENGTH, most(columns), columns)
 }
 
-/// The largest number of intervals with this many values each.
+/// Maximum number of intervals if each has `columns` values.
 fn most(columns: usize) -> usize {
     (CELLS / columns.max(1)).clamp(LEAST, MOST) & !1
 }
@@ -107,12 +108,12 @@ fn most(columns: usize) -> usize {
 pub(crate) struct Series {
     traffic: Intervals<Traffic>,
     begin: Time,
-    /// The node at the receiving end of each link, and the link's rate; indexed by link.
+    /// Indexed by link: the node at the link's receiving end, and the link's rate.
     ends: Vec<Option<(NodeId, Rate)>>,
-    /// For each live flow, the number of its packets on each link; fractional if the flow is a fluid.
+    /// For each live flow, the number of its packets on each link. The number can be a fraction if the flow is a fluid.
     live: FxHashMap<u32, BTreeMap<LinkId, f64>>,
     /// For each of the slowest flows that have ended, the number of the flow's packets on each link. The key is the
-    /// slowdown and the flow number; flows that never finished have an infinite slowdown. The slowdown is kept as the
+    /// slowdown and the flow number. Flows that never finished have an infinite slowdown. The slowdown is kept as the
     /// bits of a positive double, which have the same order as the doubles. Of flows with equal slowdown, those with
     /// lower numbers are kept, as in the table of the report.
     slowest: BTreeMap<(u64, Reverse<u32>), BTreeMap<LinkId, f64>>,
@@ -152,7 +153,8 @@ impl Series {
         is_last.then_some(flow)
     }
 
-    /// Counts the part of a fluid flow that was sent at one rate, on all links of the flow at the same time.
+    /// Counts the bytes and packets of a fluid flow that were sent during a span of constant rate. They count on all
+    /// links of the flow at the same time.
     pub(crate) fn sent(&mut self, sent: &Sent<'_>) {
         let total = sent.to.since(sent.from).as_ps().max(1) as f64;
         let path = self.live.entry(sent.flow.id.0).or_default();
@@ -209,8 +211,8 @@ impl Series {
         }
     }
 
-    /// The rows of a run that ended at `end`: intervals in order of time, and paths in order of flows. An engine without
-    /// queues has no `queues`.
+    /// The rows of a run that ended at `end`: intervals in order of time, and paths in order of flow numbers. `queues`
+    /// is `None` for an engine without queues.
     pub(crate) fn records(
         mut self,
         queues: Option<QueueSeries>,
@@ -280,7 +282,8 @@ impl QueueSeries {
     pub(crate) fn look<O: Observer>(&mut self, simulation: &mut Simulation<O>, topology: &Topology) {
         for (id, _) in topology.links() {
             let queued = simulation.queued(id);
-            // Timers can go on long after the last packet, and samples of empty queues must not lengthen the intervals.
+            // Empty queues are not recorded. Timers can go on long after the last packet, and samples at such times
+            // must not lengthen the intervals.
             if queued > 0 {
                 let here = &mut self.longest.at(self.next)[id.index()];
                 *here = here.merge(Longest(queued));

@@ -1,4 +1,4 @@
-//! Throughput of each flow at its receiver, in intervals of equal length from the start.
+//! Throughput of each flow at its receiver, in intervals of equal length from the start of the run.
 
 use raddle_core::{Bytes, Duration, Header, LinkId, NodeId, Packet, Report, Time};
 use raddle_records::{FlowRecord, Recorder, ThroughputRecord};
@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Counts for each flow, in each interval: the packets on the last link of the flow's path, the sum of the changes in
-/// their delay, and changes of ports at switches. Also stores the bytes in order and the late packets that the receiver
-/// reports.
+/// For each flow and interval, counts the packets and bytes on the last link of the flow's path, and the changes of
+/// port at switches. Also sums the absolute differences between the delays of successive packets, and stores the
+/// numbers of in-order bytes and of late packets that the receiver reports.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
@@ -25,8 +25,8 @@ pub(crate) struct Throughput {
 struct Live {
     /// The latest report of the flow's receiver.
     told: Told,
-    /// For each switch that the flow has crossed: the switch, the largest position in the flow of a packet that has
-    /// left the switch, and the link by which this packet left.
+    /// For each switch that packets of the flow have left: the switch, the largest position in the flow of such a
+    /// packet, and the link over which this packet left.
     left: Vec<(NodeId, u64, LinkId)>,
     /// The delay of the packet that arrived last, from its generation to its arrival; `None` before the first arrival,
     /// or if packets do not carry the time of their generation.
@@ -109,8 +109,8 @@ impl Throughput {
         self.bins.entry((at.as_ps() / self.interval.as_ps(), flow)).or_default()
     }
 
-    /// A row for each flow and interval in which the flow had an arrival or changed its port, up to `end`, the end of
-    /// the run. The rows are in order of time.
+    /// A row for each flow and each interval in which packets of the flow arrived, or a switch changed the flow's port.
+    /// The intervals extend up to `end`, the end of the run. The rows are in order of time.
     pub(crate) fn records(self, end: Time) -> Vec<ThroughputRecord> {
         let (length, end) = (self.interval.as_ps(), end.as_ps());
         let begun = self.bins.range(..(end.div_ceil(length), 0));
@@ -130,7 +130,7 @@ impl Throughput {
     }
 }
 
-/// The time at which the packet was generated, if its header carries it.
+/// The time at which the packet was generated, if the packet's header carries this time.
 fn birth(packet: &Packet) -> Option<Time> {
     match &packet.header {
         Header::Cee(frame) => Some(Time::from_ps(frame.birth_ps)),

@@ -19,13 +19,13 @@ struct Uplink {
     number: u32,
 }
 
-/// Counts the bytes sent on each uplink in intervals of equal length from the start. A packet is counted in the
-/// interval in which its last bit leaves. Stores 8 bytes per uplink for each switch and interval in which the switch
-/// sent something upward.
+/// Counts the bytes sent on each uplink, in intervals of equal length from the start of the run. A packet is counted in
+/// the interval in which its last bit leaves. Stores 8 bytes per uplink for each switch and interval in which the
+/// switch sent something upward.
 pub(crate) struct Uplinks {
     interval: Duration,
     switches: Vec<Switch>,
-    /// Indexed by link; set only for uplinks of sampled switches.
+    /// Indexed by link; set only for uplinks of switches with two or more uplinks.
     links: Vec<Option<Uplink>>,
     /// Bytes sent on each uplink of a switch in an interval. The key is the number of the interval and the index of the
     /// switch.
@@ -33,7 +33,7 @@ pub(crate) struct Uplinks {
 }
 
 impl Uplinks {
-    /// Samples every switch with two or more uplinks; `None` if there is no such switch.
+    /// Observes every switch with two or more uplinks; `None` if there is no such switch.
     pub(crate) fn of(topology: &Topology, interval: Duration) -> Option<Self> {
         let tiers = tiers(topology);
         let mut links = vec![None; topology.link_slots()];
@@ -64,8 +64,8 @@ impl Uplinks {
         sent[number as usize] += u64::from(size);
     }
 
-    /// The imbalance of every switch in every interval that was complete by `end` and in which the switch sent
-    /// something upward, in order of time.
+    /// The imbalance of every switch in every interval that was complete by `end`, in order of time. Intervals in which
+    /// the switch sent nothing upward are left out.
     pub(crate) fn imbalance(&self, end: Time) -> Vec<ImbalanceRecord> {
         let interval = self.interval.as_ps();
         let sample = |number: u64, switch: u32, sent: &[u64]| {

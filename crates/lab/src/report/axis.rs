@@ -27,7 +27,7 @@ impl Axis {
         let lengths = froms.iter().zip(&tos).map(|(from, to)| to.checked_sub(*from));
         let Some(lengths) = lengths.collect::<Option<Vec<_>>>() else {
             return Err(Error::Run(
-                "an interval in the records over time of a run ends before it begins".to_owned(),
+                "a run's table of records over time has an interval that ends before it begins".to_owned(),
             ));
         };
         let length = lengths.into_iter().max().unwrap_or(0).max(1);
@@ -35,7 +35,7 @@ impl Axis {
         // The page has a row for each interval, so a damaged table could demand any amount of memory.
         if count > MOST {
             return Err(Error::Run(format!(
-                "the records over time of a run have {count} intervals, more than {MOST}"
+                "a run's table of records over time has {count} intervals, more than {MOST}"
             )));
         }
         Ok(Some(Self { froms, tos, begin, length, count }))

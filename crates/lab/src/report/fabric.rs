@@ -107,8 +107,8 @@ impl Fabric {
     }
 }
 
-/// The names of the tiers, from the hosts up. A fabric with more than three tiers above the hosts has only the name
-/// `host`.
+/// The names of the tiers, from the hosts up. If there are more than three tiers above the hosts, only the tier of the
+/// hosts has a name.
 fn tier_names(topology: &Topology, tiers: &[u32]) -> Vec<&'static str> {
     let most = tiers.iter().filter(|&&tier| tier != u32::MAX).max();
     match (topology.shape(), most) {
@@ -121,7 +121,7 @@ fn tier_names(topology: &Topology, tiers: &[u32]) -> Vec<&'static str> {
     }
 }
 
-/// True if each link joins two neighboring tiers, so that no line of a drawing in tiers runs along a tier.
+/// True if each link joins two neighbouring tiers, so that no line of a drawing in tiers runs along a tier.
 fn is_tiered(topology: &Topology, tiers: &[u32]) -> bool {
     let mut links = topology.links();
     links.all(|(_, link)| tiers[link.from.index()].abs_diff(tiers[link.to.index()]) == 1)

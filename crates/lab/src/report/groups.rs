@@ -183,7 +183,7 @@ mod tests {
         let json = groups.json(&[Path::new("b")]);
         let row = &json["rows"][0];
         assert_eq!((&row["n"], &row["detail"], &json["runs"]), (&json!(2), &json!(0), &json!(2)));
-        // Student's t at 95% for one degree of freedom is 12.706; the standard error of 10 and 12 is 1.
+        // Student's t at 95% for one degree of freedom is 12.706. The standard error of the mean of 10 and 12 is 1.
         assert_eq!(row["values"], json!([[11.0, 12.706], [2.0, 0.0]]));
         assert_eq!(json["measures"], json!(["FCT mean us", "makespan ms"]));
     }

@@ -1,4 +1,4 @@
-//! `raddle report`: finished runs as one HTML page that needs no network.
+//! `raddle report`: finished runs as one HTML page that loads nothing from a network.
 //!
 //! The page consists of a template with style and scripts, and of the data as one JSON document. The template is part
 //! of the program. The scripts draw the charts.
@@ -42,8 +42,8 @@ const CLAIMS: &str = "claims.json";
 /// Largest number of runs that the report shows in detail, if the user chooses no runs.
 const MOST_DETAILED: usize = 8;
 
-/// Largest size of the data of all runs shown in detail, in bytes, if the user chooses no runs. The first run is always
-/// shown.
+/// Maximum total size, in bytes, of the data of the runs that are shown in detail, if the user chooses no runs. The
+/// first run is shown even if its data are larger.
 const MOST_BYTES: usize = 24 << 20;
 
 /// The report on finished runs.
@@ -54,12 +54,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads run directories, and directories that hold such directories: those of sweeps and figures. Experiments may
-    /// name schemes and topologies of `registry`.
+    /// Reads directories of runs, and directories of sweeps and figures, which hold directories of runs. Experiments
+    /// may name schemes and topologies of `registry`.
     ///
     /// Runs that differ only in their seed are a group, and the report has the means of each group. The report shows
     /// the runs `detailed` in detail. If `detailed` is empty, it shows the first run of each group, up to 8 runs and
-    /// some 24 MB.
+    /// about 24 MB of data.
     ///
     /// # Errors
     /// If a directory holds neither a run nor a figure, if a file in it cannot be read, or if a detailed run is not in

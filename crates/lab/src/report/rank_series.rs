@@ -8,7 +8,7 @@ use raddle_records::Table;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The largest number of ranks that the page draws. Of more ranks it draws the slowest and the fastest.
+/// Maximum number of ranks that the page draws. If there are more ranks, it draws the slowest and the fastest ranks.
 const MOST_RANKS: usize = 64;
 
 /// The times for which each drawn rank computed, sent and received, from the table in `file`. `ends` are the end times

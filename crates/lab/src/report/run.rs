@@ -158,7 +158,7 @@ fn flows(rows: &[FlowRow]) -> Vec<Value> {
     worst.into_iter().take(SLOW_FLOWS).map(json).collect()
 }
 
-/// The number of active flows at equal steps of time, each as [us, flows].
+/// The number of active flows at equally spaced times. Each entry is a time in us and the number of flows at that time.
 fn active(flows: &[FlowRow], end_us: f64) -> Vec<[f64; 2]> {
     let sorted = |mut times: Vec<f64>| {
         raddle_records::stats::sort(&mut times);
@@ -194,7 +194,7 @@ fn points(points: &[Point]) -> Vec<[f64; 2]> {
     points.iter().map(|point| [short(point.x), short(point.y)]).collect()
 }
 
-/// The number with five significant digits, more than a chart can show.
+/// Rounds a number to five significant digits, which are more than a chart can show.
 pub(super) fn short(number: f64) -> f64 {
     format!("{number:.4e}").parse().unwrap_or(number)
 }

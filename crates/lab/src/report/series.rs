@@ -18,10 +18,10 @@ struct Cell {
     queue_bytes: f64,
 }
 
-/// The cells of a run: a row of links for each interval.
+/// The cells of a run. Each interval has a row with one cell for each link.
 struct Series {
     axis: Axis,
-    /// Throughput in each interval, in Gbit/s, of the application bytes that reach their hosts.
+    /// Throughput in each interval, in Gbit/s, of the application bytes that reach their destination hosts.
     throughput_gbps: Vec<f64>,
     rows: Vec<Vec<Cell>>,
 }
@@ -48,7 +48,7 @@ impl Series {
 }
 
 /// The series in `file` as JSON: of all links together, of each drawn edge, and of each link whose number is in `hot`.
-/// Queues are left out if the run never had a queue, as in the flow engine. `None` if the run did not record series.
+/// Queues are left out if no queue ever held a byte, as in the flow engine. `None` if the run did not record series.
 pub(super) fn json(
     file: &Path,
     topology: &Topology,

@@ -85,8 +85,8 @@ const FEATURES: &[Feature] = &[
         key: "engine.cut_through",
         is_asked: |prepared| prepared.experiment.engine.cut_through,
         lacks: Lacks {
-            lockstep: Some("the lockstep engine only supports store-and-forward"),
-            live: Some("live runs only support store-and-forward"),
+            lockstep: Some("the lockstep engine supports only store-and-forward"),
+            live: Some("live runs support only store-and-forward"),
             ..Lacks::NOBODY
         },
     },

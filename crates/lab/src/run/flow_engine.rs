@@ -34,7 +34,7 @@ pub(crate) fn run<'a, L: Listener + Into<Gather<'a>>>(
     Ended::new(listener.into(), totals, links, now, complete)
 }
 
-/// The traffic that crossed a link, in whole packets and bytes.
+/// The traffic that crossed a link, rounded to whole packets and whole bytes.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 fn link_stats(load: LinkLoad) -> LinkStats {
     let whole = |count: f64| count.round() as u64;

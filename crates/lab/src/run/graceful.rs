@@ -1,5 +1,5 @@
-//! Graceful work: work that must not be cut off by an interruption. Such work checks for the interruption itself and
-//! leaves its files in order.
+//! Graceful work: work that must not be cut off by an interruption. While such work is under way, it checks by itself
+//! whether it is interrupted. If it is, it puts its files in order before it stops.
 //!
 //! All other work (reading inputs, building a topology, checking flows) leaves nothing behind, so a process that does
 //! only other work can exit at once.

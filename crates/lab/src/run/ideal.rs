@@ -48,8 +48,8 @@ impl Ideals {
         }
     }
 
-    /// The base round-trip time between two hosts: the time of a full packet from `src` to `dst`, plus the time of a
-    /// packet without payload back.
+    /// The base round-trip time between two hosts: the time that a full packet takes from `src` to `dst`, plus the time
+    /// that a packet without payload takes from `dst` to `src`.
     pub(crate) fn round_trip(&self, src: NodeId, dst: NodeId) -> Duration {
         let full = Bytes(self.framing.payload.into());
         self.one_way(full, &self.best(src, dst)) + self.one_way(Bytes(0), &self.best(dst, src))
@@ -57,7 +57,7 @@ impl Ideals {
 
     pub(crate) fn of(&self, flow: &Flow) -> Ideal {
         let path = self.best(flow.src, flow.dst);
-        let hops = u32::try_from(path.len()).expect("fewer hops than nodes");
+        let hops = u32::try_from(path.len()).expect("a path has fewer hops than the fabric has nodes");
         let line_rate = self.routing.topology().links_from(flow.src).map(|(_, link)| link.line_rate).max();
         let mut fct = self.one_way(flow.size, &path);
         if self.handshake {
@@ -68,8 +68,8 @@ impl Ideals {
     }
 }
 
-/// A component number for each node. Two nodes have equal numbers if links connect them, directly or through other
-/// nodes.
+/// For each node, a number that identifies the node's connected component. Two nodes have equal numbers if links
+/// connect them, directly or through other nodes.
 pub(crate) fn components(topology: &Topology) -> Vec<u32> {
     let mut component = vec![u32::MAX; topology.node_count()];
     for root in topology.nodes() {

@@ -13,8 +13,8 @@ const KEYS: [&str; 4] = ["digest", "complete", "classes", "totals"];
 /// Reads the summary in a run directory.
 ///
 /// # Errors
-/// If the file cannot be read, is not a summary, or has another schema version. A summary without `schema_version` was
-/// written before this key existed, and counts as version 1.
+/// If the file cannot be read, is not a summary, or has a schema version other than `SCHEMA_VERSION`. A summary without
+/// the key `schema_version` is accepted, because it was written before this key existed.
 pub(crate) fn read(directory: &Path) -> Result<Value, Error> {
     let path = directory.join(SUMMARY);
     let text = std::fs::read_to_string(&path).map_err(|error| not_a_run(&path, error))?;

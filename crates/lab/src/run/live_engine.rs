@@ -17,7 +17,7 @@ use std::net::Ipv4Addr;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-/// The share of a rack that one process runs.
+/// The part of a rack that one process runs.
 #[derive(Debug, Clone)]
 pub struct Share {
     /// The nodes that this process runs.
@@ -30,7 +30,7 @@ pub struct Share {
     pub secret: Vec<u8>,
 }
 
-/// The results of a process that is not the host.
+/// The results of a process that is not the host process.
 #[derive(Debug)]
 pub struct Shared {
     /// True if the run reached its end.
@@ -83,7 +83,7 @@ pub(crate) fn run<'a>(
     Ok(Ended { flow_control, waiting, retransmissions, fidelity, ..ended })
 }
 
-/// Runs this process's share of a rack. The host process keeps the results.
+/// Runs this process's part of a rack. The host process keeps the results.
 ///
 /// # Errors
 /// If the processes cannot connect to each other, if the rack or a namespace cannot be created, or if another process
@@ -113,7 +113,7 @@ impl Observer for PassesAllOn {
     const FORWARDED: bool = true;
 }
 
-/// The rack, or this process's share of the rack.
+/// The rack, or this process's part of the rack.
 #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
 fn rack(prepared: &mut Prepared, look: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<Rack, Error> {
     let topology = Arc::clone(&prepared.topology);
@@ -203,8 +203,8 @@ fn load(prepared: &Prepared, hosts: &[LinuxHost]) -> Result<Load, Error> {
     Load::new(hosts, &flows, &congestion).map_err(|error| Error::Run(error.to_string()))
 }
 
-/// Creates the namespaces of this process's hosts; none if the scheme's own hosts are used. Programs in a namespace can
-/// reach programs at all other hosts.
+/// Creates the namespaces of this process's hosts. Returns an empty list if the scheme's own hosts are used. Programs
+/// in a namespace can reach programs in the namespaces of all other hosts.
 fn linux_hosts(prepared: &Prepared, rack: &mut Rack) -> Result<Vec<LinuxHost>, Error> {
     let Some(interface) = interface(prepared) else { return Ok(Vec::new()) };
     let refused = |error: NoNamespace| {

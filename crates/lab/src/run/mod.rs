@@ -55,7 +55,7 @@ pub struct RunState {
     pub progress: Progress,
     /// Total number of flows; 0 if it is unknown because programs begin the flows.
     pub flows: u64,
-    /// The simulated time limit of the run.
+    /// The limit of the run's simulated time; `None` if there is no limit.
     pub limit: Option<Time>,
     /// Wall-clock time since the run began, in seconds.
     pub seconds: f64,
@@ -68,8 +68,9 @@ impl RunState {
         self.progress.packet_hops as f64 / self.seconds.max(1e-9)
     }
 
-    /// Estimate of the remaining wall-clock seconds, from the share of the flows that are delivered or the share of the
-    /// time limit that has passed, whichever is larger; `None` while both are 0.
+    /// Estimate of the remaining wall-clock time, in seconds; `None` while the run's progress is 0. The progress is the
+    /// larger of two shares: the share of the flows that are delivered, and the share of the time limit that has
+    /// passed.
     #[must_use]
     pub fn seconds_left(&self) -> Option<f64> {
         let Progress { now, flows_delivered, .. } = self.progress;
@@ -82,7 +83,7 @@ impl RunState {
 
 /// Controls and observes a run.
 pub struct Control<'a> {
-    /// When set, the run stops early.
+    /// The run stops early if this flag is set.
     pub stop: &'a AtomicBool,
     /// Called now and then with the state of the run.
     pub progress: &'a mut dyn FnMut(&RunState),
@@ -95,12 +96,12 @@ pub struct Control<'a> {
 pub struct Outcome {
     /// One row per directed link.
     pub links: Vec<LinkRecord>,
-    /// One row per non-empty bin of each port's queue histogram, if the experiment asks for these records.
+    /// One row per non-empty bin of each port's histogram of queue lengths, if the experiment asks for these records.
     pub queues: Vec<QueueRecord>,
     /// Samples of how unevenly switches used their uplinks, if the experiment asks for these records.
     pub imbalance: Vec<ImbalanceRecord>,
-    /// Throughput of each flow in each interval in which a packet of the flow arrived, or a switch changed the flow's
-    /// port; if the experiment asks for these records.
+    /// Throughput of each flow in some intervals, if the experiment asks for these records. These are the intervals in
+    /// which a packet of the flow arrived or a switch changed the flow's port.
     pub throughput: Vec<ThroughputRecord>,
     /// Traffic and queue of each link in each interval in which the link had traffic or a queue, if the experiment asks
     /// for series.
@@ -116,7 +117,7 @@ pub struct Outcome {
     pub flow_control: Vec<FlowControlRecord>,
     /// One row per rank, if the workload is a program.
     pub ranks: Vec<RankRecord>,
-    /// Packets by kind, drops by reason, and the simulated time.
+    /// Numbers of packets by kind and of drops by reason, and the simulated time.
     pub totals: TotalsRecord,
     /// The digest of the records of flows, ranks and links, and of the totals.
     pub digest: Digest,
@@ -130,8 +131,8 @@ pub struct Outcome {
     pub undelivered: Option<Undelivered>,
     /// True if the run reached its end and was not stopped.
     pub complete: bool,
-    /// Number of reports that match no open flow of the reporting host; 0 for a correct scheme, unless links damage
-    /// packets.
+    /// Number of hosts' reports that match no open flow of the reporting host. A correct scheme causes no such report,
+    /// unless links damage packets.
     pub unmatched: u64,
     /// Measured fidelity of a live run.
     pub fidelity: Option<Fidelity>,
@@ -140,7 +141,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// A copy without the lists of records.
+    /// A copy in which the lists of records are empty.
     pub(crate) fn without_rows(&self) -> Self {
         let Self {
             totals,
@@ -213,7 +214,8 @@ pub(crate) struct Sinks<'a> {
 /// - If `flow` fails, if packets or bytes are not conserved, or if a packet is lost despite flow control.
 /// - If links wait for each other in a cycle, or if no further event will happen although programs have not ended.
 /// - If a part of the scheme cannot go on.
-/// - If the run is stopped during its set-up, or if a live run cannot be set up or loses a process.
+/// - If the run is stopped during its set-up.
+/// - If a live run cannot be set up, or if it loses a process or its load generator.
 pub fn run(
     prepared: Prepared,
     flow: &mut dyn FnMut(&FlowRecord) -> Result<(), Error>,
@@ -222,7 +224,7 @@ pub fn run(
     run_with(prepared, Sinks { flow, queue_length: &mut |_| Ok(()), capture: None }, control)
 }
 
-/// Like [`run`], with receivers for queue samples and packets too.
+/// Like [`run`], but also passes on the samples of queue lengths and the captured packets.
 pub(crate) fn run_with(
     mut prepared: Prepared,
     Sinks { flow, queue_length, capture }: Sinks<'_>,
@@ -274,7 +276,7 @@ pub(crate) fn run_with(
     finish(&prepared, ended?, &watch)
 }
 
-/// The results of an engine.
+/// The results that an engine returns.
 pub(crate) struct Ended<'a> {
     pub(crate) gather: Gather<'a>,
     pub(crate) totals: Totals,
@@ -286,8 +288,8 @@ pub(crate) struct Ended<'a> {
     pub(crate) complete: bool,
     /// For each host whose program still waits: a text that describes the events for which the program waits.
     pub(crate) waiting: Vec<String>,
-    /// For flows that the sender has not closed at the end: the sender, the key, and the number of retransmissions.
-    /// Flows without retransmissions may be missing.
+    /// The sender, the key and the number of retransmissions of each flow that the sender has not closed by the end of
+    /// the run. Flows without retransmissions may be missing.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,
     /// Measured fidelity of a live run.
     pub(crate) fidelity: Option<Fidelity>,
@@ -445,7 +447,7 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    /// Starts to watch a run. The elapsed time counts from this call.
+    /// Starts to watch a run. The elapsed time is measured from this call on.
     pub(crate) fn new(control: Control<'a>, prepared: &Prepared) -> Self {
         let (flows, limit) = (prepared.flows.len() as u64, prepared.experiment.engine.time_limit);
         Self { control, halt: prepared.parts.halt.clone(), started: wall_clock(), flows, limit }

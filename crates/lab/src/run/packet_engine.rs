@@ -63,7 +63,7 @@ pub(crate) fn run<'a, O: Observer + Into<Gather<'a>>>(
     Ok(Ended { queues, queue_series, flow_control, waiting, retransmissions, ..ended })
 }
 
-/// The samples of queues that a run takes.
+/// The parts of a run that sample queues. A part is `None` if the experiment does not ask for its samples.
 pub(crate) struct Samples<'a> {
     pub(crate) queue_lengths: Option<QueueLengths<'a>>,
     pub(crate) queue_series: Option<QueueSeries>,
@@ -94,8 +94,8 @@ impl Samples<'_> {
     }
 }
 
-/// Runs a simulation until its end, or until `watch` stops it. Pauses it to sample queues and to look for deadlocks.
-/// Returns whether the run reached its end.
+/// Runs a simulation until it ends or `watch` stops it. In between, samples queues and looks for deadlocks. Returns
+/// true if the simulation reached its end.
 fn advance<O: Observer>(
     simulation: &mut Simulation<O>,
     topology: &Topology,

@@ -33,11 +33,11 @@ use std::sync::Arc;
 
 /// An experiment that has been checked and can run.
 pub struct Prepared {
-    /// The experiment, with all defaults.
+    /// The experiment, with the defaults filled in.
     pub experiment: Experiment,
     /// The fabric.
     pub topology: Arc<Topology>,
-    /// The flows, in order of start.
+    /// The flows, in order of their start times.
     pub flows: Flows,
     pub(crate) survey: Survey,
     /// The memory that the run is expected to take.
@@ -57,7 +57,7 @@ pub struct Prepared {
     pub(crate) looked_at: BTreeSet<LinkId>,
     /// This process's share of a live rack; `None` if this process runs the whole rack.
     pub(crate) share: Option<Share>,
-    /// Settings that are probably not intended.
+    /// Warnings about settings that are probably not intended.
     pub warnings: Vec<Warning>,
 }
 
@@ -77,7 +77,7 @@ impl Own {
     }
 }
 
-/// The parts of ports that the experiment chooses. A port gets such a part if the transport provides none for it.
+/// The parts of ports that the experiment chooses. A port gets such a part only if the transport provides none for it.
 #[derive(Default)]
 pub(crate) struct PortParts {
     queue: Option<Queues>,
@@ -102,10 +102,10 @@ impl PortParts {
     }
 }
 
-/// Bytes of a link and of a node in an engine, without the scheme's parts.
+/// Memory of a link and of a node in an engine, in bytes. The parts of the scheme are not included.
 fn engine_bytes(kind: EngineKind) -> [usize; 2] {
     match kind {
-        // The set-ups of ports are freed before statistics are gathered, so only the larger of the two counts.
+        // The set-ups of ports are freed before statistics are gathered, so only the larger of the two sizes is added.
         EngineKind::Packet => [
             Simulation::<()>::BYTES_A_LINK + size_of::<PortSetup>().max(size_of::<LinkStats>()),
             Simulation::<()>::BYTES_A_NODE,
@@ -295,8 +295,8 @@ impl Document {
         let tables = series.rows
             + TableWriter::<LinkRecord>::buffer_bytes(links)
             + links * size_of::<LinkRecord>() as u64;
-        // The tables of links and the series are written after the engine has been freed, so only the excess over the
-        // memory of the fabric counts.
+        // The tables of links and the series are written after the engine has been freed. So only their excess over the
+        // memory of the fabric is added.
         let more = tables.saturating_sub(fabric.fabric_bytes);
         let record_bytes = TableWriter::<FlowRecord>::buffer_bytes(rows).max(more) + series.intervals;
         Ok(Estimate { record_bytes, ..fabric.with_load(load, program.ranks, each) })
@@ -337,7 +337,8 @@ impl Document {
                 ("workload", what, "leave [workload] out, or choose hosts = \"scheme\" in [engine]")
             }
             (Some(_), false) if job.is_some() || survey.is_paced => {
-                let what = "hosts in namespaces can only send flows with all data available at the start";
+                let what =
+                    "hosts in namespaces can send only flows whose data are all available at the start";
                 (
                     "workload",
                     what,
@@ -393,7 +394,7 @@ impl Document {
     }
 }
 
-/// Bytes of a link in the flow engine: its load, its capacity, and its entry in the allocation of rates.
+/// Memory of a link in the flow engine, in bytes: its load, its capacity, and its entry in the allocation of rates.
 const FLUID_LINK: usize = 160;
 
 /// Lets every node discover by itself which links are down.
@@ -403,11 +404,11 @@ fn discover(parts: &mut Built, topology: &Topology, period: Duration) {
     parts.node = Box::new(move |id| Parts { discovery: Some(discoverer(id)), ..bare(id) });
 }
 
-/// Upper bound of a topology discovery packet's size, in any framing.
+/// Upper bound on the size of a topology discovery packet, whatever the framing.
 const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
 
-/// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. A hello is
-/// then under way on a link for at most a quarter of the period.
+/// Shortest hello period, as a multiple of the time that the longest discovery packet takes over a link. With this
+/// period, hellos are under way on a link for at most a quarter of the time.
 const HELLO_TIMES: u64 = 4;
 
 /// True if the kernels of namespaces replace this transport's hosts. With a transport that has its own forwarders, the
@@ -417,11 +418,12 @@ const fn sends_frames(transport: &Transport) -> bool {
 }
 
 impl Prepared {
-    /// The same experiment with only a share of the rack in this process.
+    /// The same experiment, but this process runs only a part of the rack.
     ///
     /// # Errors
-    /// If the experiment is not for the live engine. Also if its workload is a program, since all ranks of a program run
-    /// in one process. Also if kernels of namespaces send the flows of the workload.
+    /// - If the experiment is not for the live engine.
+    /// - If its workload is a program, because all ranks of a program run in one process.
+    /// - If kernels of namespaces send the flows of the workload.
     pub fn shared(mut self, share: Share) -> Result<Self, Error> {
         let refusal = |what: &str, hint: &str| Error::Usage { what: what.to_owned(), hint: hint.to_owned() };
         if self.experiment.engine.kind != EngineKind::Live {
@@ -463,7 +465,7 @@ impl Prepared {
     }
 
     /// True if the hosts' kernels send the flows of the workload. False if the kernels carry the flows of users'
-    /// programs, and false with the scheme's own hosts.
+    /// programs, or if the scheme's own hosts are used.
     pub(crate) fn loads_kernels(&self) -> bool {
         self.sends_frames() && !self.experiment.workload.is_of_programs()
     }
@@ -563,7 +565,7 @@ impl Prepared {
         Framing { payload: self.parts.mtu, header: self.parts.header_bytes, overhead, least }
     }
 
-    /// Ideal FCTs on this fabric.
+    /// The calculator of ideal FCTs on this fabric.
     pub(crate) fn ideals(&self) -> Ideals {
         Ideals::new(&self.topology, self.framing(), self.lookahead(), self.parts.handshake)
     }

@@ -20,10 +20,10 @@ use std::path::Path;
 /// The schema version of `summary.json`. It is raised when a key changes its name or meaning.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
-/// The percentiles of a summary.
+/// The percentiles that a summary shows.
 const PERCENTILES: [f64; 3] = [50.0, 95.0, 99.0];
 
-/// Mean and percentiles by nearest rank; all `None` without samples.
+/// Mean, and percentiles by the nearest-rank method. All are `None` if there are no samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Statistics {
     mean: Option<f64>,
@@ -55,11 +55,12 @@ struct Class {
     fct_us: Statistics,
     /// Slowdowns: FCT divided by the ideal FCT.
     slowdown: Statistics,
-    /// Mean over flows of size divided by FCT, in Gbps.
+    /// Mean goodput of the finished flows, in Gbps. The goodput of a flow is its size divided by its FCT.
     goodput_gbps: Option<f64>,
 }
 
-/// Adds up the numbers that a summary needs of each flow. It stores no flows: percentiles come from the table of flows.
+/// Adds up the values that a summary needs from each flow. It stores no flows, because percentiles are computed from
+/// the table of flows.
 #[derive(Debug, Clone, Default)]
 pub struct Summarizer {
     /// One entry per class, in the order of [`SizeClass::WITH_ALL`].
@@ -83,7 +84,7 @@ struct Percentiles {
 }
 
 impl Percentiles {
-    /// The percentiles of each class, over the flows in a table.
+    /// Computes the percentiles of each class over the flows in the table `flows`.
     fn read(flows: &Path) -> Result<[Self; SizeClass::WITH_ALL.len()], RecordsError> {
         let mut classes = SizeClass::WITH_ALL
             .map(|_| Self { fct_us: Quantiles::new(&PERCENTILES), slowdown: Quantiles::new(&PERCENTILES) });
@@ -135,7 +136,7 @@ impl fmt::Display for Deadlines {
 }
 
 impl Summarizer {
-    /// Adds a flow.
+    /// Adds a flow to the sums.
     pub fn add(&mut self, flow: &FlowRecord) {
         if let Some(met) = flow.meets_deadline() {
             self.deadlines.flows += 1;
@@ -206,7 +207,7 @@ impl Summarizer {
 struct Ranks {
     all: usize,
     finished: usize,
-    /// End of the last rank, if all ranks finished.
+    /// Time at which the last rank ended, in picoseconds; `None` if a rank did not finish.
     makespan_ps: Option<u64>,
     messages: u64,
     bytes: u64,
@@ -247,7 +248,7 @@ impl fmt::Display for Ranks {
     }
 }
 
-/// The fidelity of a live run as JSON; times in ns.
+/// The fidelity of a live run as JSON. Times are in ns.
 pub(crate) fn fidelity(fidelity: Fidelity) -> Value {
     let [p50, p99, p999] = fidelity.lateness.map(|late| late.as_ps() / 1_000);
     json!({
@@ -287,21 +288,22 @@ pub struct Summary {
     workload: Facts,
     classes: Vec<Class>,
     deadlines: Deadlines,
-    /// p50, p99 and maximum, over ports, of each port's peak queue.
+    /// p50, p99 and maximum of the ports' peak queues, in bytes.
     peak_queue_bytes: [Option<f64>; 3],
     /// Number of ports with a measured peak queue.
     peak_queue_ports: usize,
-    /// For each tier of switches: the tier, the number of imbalance samples, and their mean. Empty if not sampled.
+    /// For each tier of switches: the tier, the number of imbalance samples, and their mean. Empty if no samples were
+    /// taken.
     imbalance: Vec<(u32, usize, f64)>,
-    /// Present if links have flow control.
+    /// The pauses; `None` if no link has flow control.
     pauses: Option<Pauses>,
-    /// Present if the workload is a program.
+    /// Totals over the ranks; `None` if the workload is not a program.
     ranks: Option<Ranks>,
-    /// The outcome without its lists of records.
+    /// The outcome, in which the lists of records are empty.
     outcome: Outcome,
     /// The digest of the run's inputs.
     pub(crate) inputs: String,
-    /// Settings that are probably not intended.
+    /// Warnings about settings that are probably not intended.
     pub(crate) warnings: Vec<Warning>,
 }
 
@@ -312,7 +314,8 @@ impl Summary {
         self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
     }
 
-    /// The error with which a command ends if the run delivered nothing. The records are complete nevertheless.
+    /// The error with which a command ends if the run failed because it delivered no flow. Even then, the records are
+    /// complete.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
         self.outcome.undelivered.as_ref().map(Undelivered::error)
@@ -383,7 +386,7 @@ impl Summary {
     }
 }
 
-/// Explains the table's columns.
+/// Explains the columns of the printed table.
 const DEFINITIONS: &str = "
 FCT: time from the hand-over to the transport until the last byte is delivered in order. Percentiles by nearest rank, over n = `flows`.
 Slowdown: FCT divided by the FCT of the flow alone on one shortest path. It can be below 1 for a flow that uses several paths at once.
@@ -482,8 +485,8 @@ impl Summary {
 }
 
 /// Formats rows of cells as a table. The first row is the heading. The first column is aligned left. Every other column
-/// is aligned right if at least half of its cells below the heading are empty or begin like a number. Otherwise it is
-/// aligned left.
+/// is aligned right if at least half of its cells below the heading are empty or begin with a digit or a sign.
+/// Otherwise it is aligned left.
 #[must_use]
 #[expect(clippy::missing_panics_doc, reason = "writing to a string never fails")]
 pub fn table(rows: &[Vec<String>]) -> String {

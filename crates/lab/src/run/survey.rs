@@ -1,4 +1,4 @@
-//! One pass over the flows of an experiment before it runs. It checks each flow and gathers statistics.
+//! Passes once over the flows of an experiment before the run. Checks each flow, and gathers statistics.
 
 use crate::experiment::{Cause, Experiment, Problem};
 use crate::memory::{Load, Peak};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct Survey {
     /// The number of flows, their sizes and the offered load.
     pub(crate) facts: Facts,
-    /// The largest priority number, whose class is served last.
+    /// The largest priority number of a flow. The class with this number is served last.
     pub(crate) most_priority: u8,
     /// True if the application of at least one flow produces bytes at a limited rate.
     pub(crate) is_paced: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Survey {
     /// The start of the last flow; `Time::ZERO` without flows.
     pub(crate) last: Time,
     /// Largest number of live flows, and of their bytes in the network, at one time. It is computed as if only the
-    /// hosts' links and `app_rate` limited flows.
+    /// hosts' links and `app_rate` limited the rates of flows.
     pub(crate) peak: Load,
 }
 

@@ -1,4 +1,4 @@
-//! Runs that reach their end without delivering any flow: decides whether the run failed, and finds the reasons.
+//! Decides whether a run that delivered no flow has failed, and finds the reasons.
 
 use crate::Error;
 use crate::run::prepare::Prepared;
@@ -18,9 +18,11 @@ pub struct Undelivered {
 }
 
 impl Undelivered {
-    /// The failure of a run that ended at `now` and delivered none of `flows`. Returns `None` if the run did not fail:
-    /// no flow had started, or the time limit ended the run before any flow could be complete or after data packets had
-    /// been sent.
+    /// The failure of a run that ended at `now` and delivered none of `flows`. Returns `None` if the run did not fail.
+    /// This is so in three cases:
+    /// - No flow had started.
+    /// - The time limit ended the run before any flow could be complete.
+    /// - The time limit ended the run after data packets had been sent.
     pub(crate) fn of(
         flows: &[FlowRecord],
         totals: &TotalsRecord,

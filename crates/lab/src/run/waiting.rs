@@ -1,15 +1,15 @@
-//! Runs that have stopped before their programs have ended. The error lists the waiting hosts and the links that were
-//! down.
+//! Refuses runs that have stopped before their programs have ended. The error lists the waiting hosts and the links
+//! that were down.
 
 use crate::Error;
 use raddle_core::{Change, LinkId, LinkStats, Time};
 use raddle_topology::Topology;
 use std::collections::BTreeMap;
 
-/// Largest number of waiting hosts, and of links, that an error lists.
+/// Maximum number of waiting hosts, and of links, that an error lists.
 const MOST_NAMED: usize = 10;
 
-/// Refuses a run that has stopped at `now` although programs have not ended: no further event will happen.
+/// Refuses a run that has stopped at `now` because no further event will happen, although programs have not ended.
 ///
 /// `waiting` has a text for each waiting program. `changes` are failures and repairs. `links` are the links'
 /// statistics.
@@ -39,7 +39,8 @@ pub(super) fn refuse_waiting(
     Err(Error::Run(what))
 }
 
-/// Joins the first few items of a list, and adds the number of the remaining items.
+/// Joins the first items of a list into a text. If more than `MOST_NAMED` items exist, the text ends with the number of
+/// the others.
 fn few(all: &[String]) -> String {
     let named = all[..all.len().min(MOST_NAMED)].join("; ");
     match all.len().saturating_sub(MOST_NAMED) {

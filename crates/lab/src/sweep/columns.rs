@@ -1,5 +1,5 @@
-//! The meanings of the columns of a sweep's table. The columns are the values of a summary under flat names
-//! ([`measures`](super::replicas::measures)), and the directory of the run.
+//! The meanings of the columns of a sweep's table. Apart from labels, the columns hold the values of a run's summary
+//! under flat names ([`measures`](super::replicas::measures)), and the directory of the run.
 
 use crate::SizeClass;
 use crate::sweep::replicas;
@@ -19,9 +19,9 @@ const COLUMNS: &[(&str, &str)] = &[
     ("fct_p50_us", "median FCT of finished flows"),
     ("fct_p95_us", "95th percentile of the FCTs of finished flows"),
     ("fct_p99_us", "99th percentile of the FCTs of finished flows"),
-    ("fidelity_copies", "times that the bytes of a packet were copied on the way, in a live run"),
-    ("fidelity_dilation", "real time over virtual time of a live run"),
-    ("fidelity_gaps", "passes of a polling thread over its links and events that took longer than 10 us"),
+    ("fidelity_copies", "number of times that the bytes of a packet were copied, in a live run"),
+    ("fidelity_dilation", "real time divided by virtual time in a live run"),
+    ("fidelity_gaps", "passes of a polling thread over its links and events, each longer than 10 us"),
     ("fidelity_held", "share of a live run in which virtual time stood still"),
     ("fidelity_hops", "packets that arrived over links in a live run, each counted once per link"),
     ("fidelity_lateness_p50_ns", "median of the real time from when a packet was due until it was handled"),
@@ -46,7 +46,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("flow_control_paused_share_max", "largest share of the run for which a link was paused"),
     ("flow_control_paused_share_mean", "share of the run for which links were paused, mean over links"),
     ("flow_control_pauses", "pauses of all links, renewals not counted"),
-    ("flow_control_peak_memory_bytes", "most bytes of one class from one link in a node's memory at once"),
+    ("flow_control_peak_memory_bytes", "peak number of bytes of one class from one link in a node's memory"),
     ("flow_control_spread", "links in the longest chain over which pauses spread"),
     ("flows", "flows of the run; with a size class, finished flows of the class"),
     ("goodput_mean_gbps", "goodput of finished flows, mean over flows"),
@@ -86,10 +86,10 @@ const COLUMNS: &[(&str, &str)] = &[
         "mean load that the flows offer to hosts' links between the first and the last start of a flow",
     ),
     ("workload_mean_size_bytes", "mean of the application bytes of the flows"),
-    ("workload_network_load", "host load times the oversubscription of a Clos network"),
+    ("workload_network_load", "host load multiplied by the oversubscription of a Clos network"),
 ];
 
-/// The names of the columns without size classes.
+/// The names of the columns that do not belong to a size class.
 pub(crate) fn names() -> impl Iterator<Item = String> {
     let totals = TotalsRecord::COLUMNS.iter().map(|column| format!("{TOTALS}{}", column.name));
     COLUMNS.iter().map(|&(name, _)| name.to_owned()).chain(totals)
@@ -104,7 +104,7 @@ pub(crate) fn meaning(column: &str) -> Option<String> {
     in_class.or_else(|| alone(column))
 }
 
-/// The beginning of the names of a run's totals.
+/// The prefix of the names of columns that hold a run's totals.
 const TOTALS: &str = "totals_";
 
 fn alone(column: &str) -> Option<String> {
@@ -129,8 +129,8 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;
 
-    /// A sweep of two cells. Together they have every number that a run which is not live can have: deadlines,
-    /// imbalance, pauses and a program.
+    /// A sweep of two cells. Together, their summaries have every value that a run can have, except the values that
+    /// only live runs have. So the cells cover deadlines, imbalance, pauses and a program.
     const ALL: &str = r#"
 [topology]
 kind = "folded_clos"
@@ -191,7 +191,7 @@ values = [
         for column in &columns {
             assert!(meaning(column).is_some(), "define the column `{column}` in {}", file!());
         }
-        // Each definition belongs to a column.
+        // Every listed column occurs.
         for name in names() {
             let is_used = |column: &String| *column == name || column.replace("tier_1", "tier_n") == name;
             assert!(columns.iter().any(is_used), "no sweep has the column `{name}`");

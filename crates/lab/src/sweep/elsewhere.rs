@@ -1,4 +1,4 @@
-//! Runs that other processes do, usually on the machines of a cluster.
+//! Lets other processes do runs, usually on the machines of a cluster.
 //!
 //! A run becomes a task: a text with the resolved experiment. [`do_task`] does the task in any process of the same
 //! program, and the files of the run's directory come back. The files are put in place like the results of a run in
@@ -21,8 +21,8 @@ pub type Files = Vec<(String, Vec<u8>)>;
 
 /// Runs tasks in other processes.
 pub trait Elsewhere: Sync {
-    /// Runs the tasks, in any order. Calls `done` with the index of each task that has ended, and the files of its run.
-    /// Begins no further task, and returns early, once `is_over` returns true.
+    /// Runs the tasks, in any order. For each task that has ended, calls `done` with the index of the task and the
+    /// files of its run. Begins no further task, and returns early, once `is_over` returns true.
     ///
     /// # Errors
     /// If a task fails, or the other processes cannot be reached. The remaining tasks are run first where that is
@@ -45,7 +45,7 @@ struct Task {
     folder: PathBuf,
 }
 
-/// Does a task in this process, on one thread, into a new directory.
+/// Does a task in this process, on one thread. Writes the results into a new directory.
 ///
 /// # Errors
 /// If the text is not a task, or in the cases of [`run_into`].
@@ -64,7 +64,7 @@ pub fn do_task(
     run_into(document.prepare()?, directory, &task.title, control).map(drop)
 }
 
-/// A run that is to be done elsewhere, and the place for its results.
+/// A run that another process is to do, and the place for its results.
 pub(crate) struct Job<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) origin: &'a Origin,
@@ -83,7 +83,7 @@ impl Job<'_> {
         serde_json::to_string(&task).map_err(|why| Error::Run(why.to_string()))
     }
 
-    /// Puts the files of the run in place.
+    /// Checks the files of the run, and puts them at the place for its results.
     fn accept(&self, files: Files) -> Result<(), Error> {
         let part = Part::create(self.out, self.origin.clone())?;
         for (name, content) in files {
@@ -106,7 +106,8 @@ impl Job<'_> {
     }
 }
 
-/// True if another process can run the cell. A live run stays on the machine whose clock and cores it needs.
+/// True if another process can run the cell. A live run stays in this process, because it needs this machine's clock
+/// and cores.
 ///
 /// # Errors
 /// If the experiment is wrong.
@@ -114,7 +115,8 @@ pub(crate) fn can_leave(cell: &Cell) -> Result<bool, Error> {
     Ok(cell.document.experiment()?.engine.kind != EngineKind::Live)
 }
 
-/// Does the jobs elsewhere, and puts their results in place. Calls `ended` with the index of each job that has ended.
+/// Lets other processes do the jobs, and puts the results in place. Calls `ended` with the index of each job that has
+/// ended.
 ///
 /// # Errors
 /// If a run fails, its results cannot be put in place, or the other processes cannot be reached.
@@ -142,7 +144,7 @@ pub(crate) mod tests {
     use crate::sweep::{self, CellEnd, CellRun, sweep};
     use std::sync::Mutex;
 
-    /// Does tasks in other directories of this process, in reverse order.
+    /// Does tasks in this process, in temporary directories and in reverse order.
     #[derive(Default)]
     pub(crate) struct OtherDirectories {
         /// The number of tasks that were given to this value, whether they were done or not.
@@ -194,7 +196,7 @@ key = "topology.link_delay"
 values = ["100 ns", "2 us"]
 "#;
 
-    /// Sweeps the grid into `out`. Returns the runs, and the number of cells that ended.
+    /// Runs the sweep `GRID` into `out`. Returns the runs, and the number of cells that ended.
     fn swept(
         out: &Path,
         elsewhere: Option<&dyn Elsewhere>,

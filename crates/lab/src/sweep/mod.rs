@@ -52,9 +52,9 @@ pub struct CellRun {
 /// machine (specifications/live.md §3).
 const LIVE_TRIES: usize = 5;
 
-/// The folder name of a cell: its labels in lower case, joined by dashes; `run` if it has no label. Characters other
-/// than letters, digits and dots become dashes, and neighboring dashes become one. The name neither begins nor ends
-/// with a dash.
+/// The folder name of a cell: the cell's `name` in lower case. Characters other than letters, digits and dots become
+/// dashes, and neighboring dashes become one. Dashes at the beginning and at the end are removed. If nothing remains,
+/// the folder name is `run`.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let dashed: String =
@@ -65,10 +65,11 @@ pub fn slug(name: &str) -> String {
 
 /// How to run a sweep.
 pub struct Control<'a> {
-    /// Maximum number of threads. Up to the same number of cells run at a time. If there are fewer cells, the threads
-    /// are divided equally among them. If a cell is a live run, the cells run one after the other, each on one thread.
+    /// Maximum number of threads. Up to this number of cells run at the same time. If there are fewer cells, the
+    /// threads are divided equally among them. If a cell is a live run, the cells run one after the other, each on one
+    /// thread.
     pub threads: usize,
-    /// When set, the runs stop early.
+    /// The runs stop early if this flag is set.
     pub stop: &'a AtomicBool,
     /// True if no further cell begins after a cell has failed, and no cell begins if one of them cannot run.
     pub fail_fast: bool,
@@ -78,19 +79,22 @@ pub struct Control<'a> {
     pub elsewhere: Option<&'a dyn Elsewhere>,
     /// Called repeatedly with the index of a cell and the state of its run.
     pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
-    /// Called with the index of a cell that has ended, and how it ended.
+    /// Called when a cell has ended, with the index of the cell and how it ended.
     pub ended: &'a (dyn Fn(usize, &CellEnd) + Sync),
 }
 
-/// Runs the cells into subfolders of `out`. A cell is skipped if its folder has a finished, whole run of the same
-/// inputs. All cells are checked before the first one runs, and those whose settings do not fit together are refused.
-/// The result has an entry for each cell, which is `None` if the cell did not begin.
+/// Runs the cells into subfolders of `out`. A cell is skipped if its folder has a finished and undamaged run of the
+/// same inputs. All cells are checked before the first one runs, and those whose settings do not fit together are
+/// refused. The result has an entry for each cell, which is `None` if the cell did not begin.
 ///
 /// # Errors
-/// If the file is wrong, no cell can run, two cells would share a folder, a label is not a valid folder name, `out`
-/// holds results that are not a sweep, a folder's contents may not be replaced, another process writes into `out`, a
-/// run is refused because of its warnings, or a run fails. After an error of a run, the other threads still run the
-/// remaining cells, unless the sweep is to fail fast.
+/// - If the file is wrong, or no cell can run.
+/// - If two cells would share a folder, or a label is not a valid folder name.
+/// - If `out` holds results that are not a sweep, a folder's contents may not be replaced, or another process writes
+///   into `out`.
+/// - If a run is refused because of its warnings, or fails.
+///
+/// After an error of a run, the other threads still run the remaining cells, unless the sweep is to fail fast.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,
@@ -216,11 +220,11 @@ fn run_all(
     Ok(runs.into_iter().zip(elsewhere).map(|(run, elsewhere)| run.or(elsewhere)).collect())
 }
 
-/// Each cell once for each seed: the cell's own seed and the numbers that follow it. The seeds are the labels of the
-/// sweep `seed`. With one seed, the cells stay as they are.
+/// Repeats each cell with several seeds: the cell's own seed and the numbers that follow it. The seeds become the
+/// labels of an additional sweep `seed`. With one seed, the cells stay as they are.
 ///
 /// # Errors
-/// If a cell's `[engine]` is wrong, or the cells have seeds already.
+/// If a cell's `[engine]` is wrong, or the cells already belong to a sweep `seed`.
 pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
     if seeds == 1 {
         return Ok(cells);
@@ -245,9 +249,9 @@ pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
     Ok(all)
 }
 
-/// For each cell, which is given by its directory and origin: where its results are to be written, or `None` if they
-/// already exist. If only tables or captures of the earlier results have changed, the cell runs again and the old
-/// directory is renamed. A live run that was not faithful runs again, too.
+/// For each cell: the place to which its results are to be written, or `None` if the results already exist. A cell is
+/// given by its directory and its origin. If only tables or captures of the earlier results have changed, the cell runs
+/// again and the old directory is renamed. A live run that was not faithful runs again, too.
 ///
 /// # Errors
 /// If a folder's contents may not be replaced.
@@ -269,7 +273,7 @@ pub(crate) fn missing<'a>(
     cells.map(cell).collect()
 }
 
-/// Longest folder name of a cell in bytes. File systems allow 255, and temporary names need some of them.
+/// Maximum length of a cell's folder name, in bytes. File systems allow 255 bytes, and temporary names are longer.
 const MOST_NAME: usize = 200;
 
 /// The folder of each cell in `out`.
@@ -303,10 +307,10 @@ pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Er
 
 /// Calls `work` with each number below `count`, on `threads` threads. If `count` is smaller than `threads`, the threads
 /// are divided equally among the calls, rounded down. The second argument of `work` is the number of threads for the
-/// call. Numbers that were not begun when `is_over` became true give `None`.
+/// call. The result has an entry for each number. It is `None` if the call had not begun when `is_over` became true.
 ///
 /// # Errors
-/// If a call fails. The thread of that call then stops; other threads continue with the remaining numbers.
+/// If a call fails. The thread of that call then stops. Other threads continue with the remaining numbers.
 pub(crate) fn in_parallel<T: Send>(
     count: usize,
     threads: usize,

@@ -25,7 +25,7 @@ impl Refused {
         Self { cells: refused.collect(), of: cells.len() }
     }
 
-    /// True if all cells can run.
+    /// True if no cell was refused.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
@@ -99,10 +99,10 @@ x = "fabric"
 of = "fct"
 "#;
 
-    /// The ends of the cells, the indices of the cells that ended, and the results if all cells ended.
+    /// How each cell ended, the indices of the cells that ended, and the results if all cells ended.
     type Swept = (Vec<Option<CellEnd>>, Vec<usize>, Option<Results>);
 
-    /// Sweeps a text with two seeds.
+    /// Runs the sweep `text` with two seeds.
     fn swept(
         text: &str,
         out: &Path,

@@ -1,14 +1,15 @@
-//! The numbers of runs that differ only in their seed, and their means. The tables of sweeps and of reports agree
-//! because both come from here.
+//! The values in the summaries of runs that differ only in their seed, and the means of these values. The tables of
+//! sweeps and of reports agree, because both take their values from this module.
 
 use raddle_records::stats;
 use serde_json::{Map, Value};
 
-/// Keys of a summary that are not measured, or differ between equal runs.
+/// Keys of a summary whose values are not measured, or differ between equal runs.
 const NOT_MEASURED: [&str; 7] =
     ["title", "schema_version", "version", "inputs", "warnings", "error", "wall_seconds"];
 
-/// The numbers that are shown for replicas: the flat name, the heading, and the divisor that gives the heading's unit.
+/// The values that tables show for replicas. Each has a flat name, a heading, and a divisor that converts the value to
+/// the heading's unit.
 pub(crate) const SHOWN: [(&str, &str, f64); 8] = [
     ("fct_mean_us", "FCT mean us", 1.0),
     ("fct_p99_us", "FCT p99 us", 1.0),
@@ -27,8 +28,8 @@ pub(crate) fn measures(summary: &Value) -> Map<String, Value> {
     flat
 }
 
-/// The mean of a number over the runs that have it; `None` if no run has it. With several runs, also half the width of
-/// the 95% confidence interval.
+/// The mean of the value `name` over the runs that have this value; `None` if no run has it. With several such runs,
+/// also half the width of the 95% confidence interval.
 pub(crate) fn mean<'a>(
     runs: impl Iterator<Item = &'a Map<String, Value>>,
     name: &str,
@@ -37,9 +38,9 @@ pub(crate) fn mean<'a>(
     Some((stats::mean(&sample)?, stats::margin(&sample)))
 }
 
-/// Adds the numbers of a summary under flat names. The name of a number of a size class ends with the class
-/// (`fct_p99_us_under_100_kb`). Any other name begins with the names of the JSON objects that contain the number
-/// (`totals_data_bytes`), and with the tier if the number belongs to a tier (`imbalance_tier_1_mean`).
+/// Inserts the values of a summary into `flat` under flat names. The name of a size class's value ends with the class
+/// (`fct_p99_us_under_100_kb`). Any other name begins with the names of the JSON objects that contain the value
+/// (`totals_data_bytes`), and with the tier if the value belongs to a tier (`imbalance_tier_1_mean`).
 fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
     match value {
         Value::Object(table) => {
@@ -64,7 +65,7 @@ fn flatten(flat: &mut Map<String, Value>, prefix: &str, value: &Value) {
     }
 }
 
-/// Adds the numbers of a class of flows. The names of the class `all` have no ending.
+/// Inserts the values of a size class. The names of the class `all` have no ending.
 fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
     let ending = if class == "all" { String::new() } else { ending(class) };
     let measures =
@@ -77,7 +78,7 @@ fn of_class(flat: &mut Map<String, Value>, class: &str, entry: &Value) {
     }
 }
 
-/// The ending of the names of a size class's numbers.
+/// The ending of the names of a size class's values.
 pub(crate) fn ending(class: &str) -> String {
     format!("_{}", class.replace(' ', "_").to_lowercase())
 }

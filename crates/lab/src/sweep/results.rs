@@ -1,6 +1,6 @@
 //! The results of a sweep as one table: a row for each cell that ran, with the cell's labels and the values of its
-//! summary. Cells that differ only in the label of the sweep `seed` are replicas, and are shown as one group with their
-//! mean.
+//! summary. Cells that differ only in the label of the sweep `seed` are replicas. Texts and JSON show the replicas of a
+//! cell as one group, with the means of their values.
 
 use crate::experiment::{Cell, Document};
 use crate::figure;
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 /// The name of the sweep whose cells are replicas.
 const SEED: &str = figure::SEED;
 
-/// The folder of the table and the plots, in the folder of the sweep. It cannot be the folder of a cell, whose name has
-/// no underscore.
+/// The folder of the table and the plots, in the folder of the sweep. No cell can have this folder, because the folder
+/// names of cells have no underscore.
 pub(crate) const FOLDER: &str = "sweep_results";
 
-/// Explains the numbers in the table of groups.
+/// Explains the columns of the table of groups.
 const DEFINITIONS: &str = "
 n: number of runs, which differ in their seed. Numbers are means over runs. The number after ± is half the
 width of the 95% confidence interval. A number has no ± if all runs agree, or there is one run.
@@ -59,7 +59,7 @@ impl Results {
     /// Checks that the results of a sweep into `out` may replace existing results.
     ///
     /// # Errors
-    /// If they may not replace the existing results, or the existing results cannot be read.
+    /// If the new results may not replace the existing ones, or the existing results cannot be read.
     pub fn check(out: Out<'_>) -> Result<(), Error> {
         Out { path: &out.path.join(FOLDER), ..out }.check(&origin()?)
     }
@@ -102,7 +102,7 @@ impl Results {
         Ok(results)
     }
 
-    /// The runs that delivered nothing: their names and errors.
+    /// The runs that failed because they delivered no flow: their names and errors.
     #[must_use]
     pub fn failures(&self) -> &[(String, Value)] {
         &self.failures
@@ -130,7 +130,8 @@ impl Results {
         wide
     }
 
-    /// A label as a value: a number if all labels of its sweep are numbers. The label of a seed is its number.
+    /// The table's entry for a label. It is a number if all labels of the sweep are numbers, and a text if not. A label
+    /// such as `seed 2` counts as the number 2.
     fn label(&self, sweep: &str, label: &str) -> WideCell {
         let number = |label: &str| label.strip_prefix("seed ").unwrap_or(label).parse::<f64>().ok();
         let of_sweep =
@@ -180,14 +181,15 @@ impl Results {
 }
 
 impl Group<'_> {
-    /// The names of the numbers that the group's first run has.
+    /// The names of those values of the group's first run that are numbers.
     fn names(&self) -> Vec<String> {
         let first = self.rows.first().map(|row| &row.values);
         let numbers = first.into_iter().flatten().filter(|(_, value)| value.is_number());
         numbers.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The mean of a number, and half the width of its interval, as [`replicas::mean`] gives them.
+    /// The mean of the value `name` over the group's runs, and half the width of the mean's confidence interval. Both
+    /// come from [`replicas::mean`].
     fn number(&self, name: &str) -> Option<(f64, Option<f64>)> {
         replicas::mean(self.rows.iter().map(|row| &row.values), name)
     }
@@ -291,7 +293,7 @@ mod tests {
         let groups = results.groups();
         assert_eq!(groups.len(), 2);
         let (mean, margin) = groups[0].number("fct_mean_us").expect("a number");
-        // Student's t at 95% for one degree of freedom is 12.706; the standard error of 10 and 12 is 1.
+        // Student's t at 95% for one degree of freedom is 12.706. The standard error of the values 10 and 12 is 1.
         assert!((mean - 11.0).abs() < 1e-9 && (margin.expect("an interval") - 12.706).abs() < 1e-9);
         let shown = results.to_string();
         assert!(shown.contains("11 ± 12.7"), "{shown}");

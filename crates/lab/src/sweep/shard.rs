@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Every `count`-th cell of a sweep, beginning with the `index`-th (from 1).
+/// Every `count`-th cell of a sweep, beginning with cell number `index`. Cells are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shard {
     index: usize,

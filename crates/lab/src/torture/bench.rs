@@ -1,4 +1,4 @@
-//! Runs work on a thread of its own, because the work may panic or never end. Remembers the experiment under test.
+//! Runs a piece of work on a new thread, because it may panic or never end. Remembers the experiment under test.
 
 use super::Violation;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -13,7 +13,8 @@ pub(super) const NO_PANIC: &str = "nothing panics";
 /// The property that a run violates if it never ends.
 pub(super) const ENDS: &str = "every run ends";
 
-/// Time limit of a piece of work, in waits of one second. While the process is stopped, no wait is counted.
+/// Time limit of a piece of work, in seconds. It is counted as a number of waits of one second each, so that time in
+/// which the whole process is stopped hardly counts.
 const PATIENCE: u32 = 180;
 
 /// Holds the experiment that is under test.

@@ -1,12 +1,15 @@
 //! An upper bound on the FCT of flows in the flow engine.
 //!
 //! A flow that gets its fair share, or its turn, always has a link on its path whose whole rate is in use. So the
-//! flow's FCT is at most a sum of times. The first is the time that the links of the flow's path need for all their
-//! traffic, one link after the other. The second is the time that the flow's application needs to produce the flow's
-//! bytes. The sum also contains the ideal FCT, and the time to cross the path three times (a handshake and the data),
-//! since the path need not be a shortest one. The path counts as one link per node of the fabric, each with the traffic
-//! of the busiest link. The bound is twice this sum, because of headroom and of rates that are updated with a delay,
-//! plus the time until the last flow of the run starts.
+//! flow's FCT is at most the sum of these times:
+//! - the time that the links of the flow's path need for all their traffic, one link after the other
+//! - the time that the flow's application needs to produce the flow's bytes
+//! - the ideal FCT
+//! - the time to cross the path three times (a handshake and the data), since the path need not be a shortest one
+//!
+//! The path counts as one link per node of the fabric, each with the traffic of the busiest link. The bound is twice
+//! this sum, because of headroom and because rates are updated with a delay. The time until the last flow of the run
+//! starts is added.
 
 use super::invariants::Seen;
 use super::ran::Ran;
@@ -14,7 +17,7 @@ use crate::run::prepare::Prepared;
 use raddle_core::{Bytes, Rate};
 use rustc_hash::FxHashMap;
 
-/// Factor on the sum of times that a flow can take, for headroom and for rates that are updated with a delay.
+/// Factor on the sum of times. It allows for headroom and for rates that are updated with a delay.
 const SLACK: u128 = 2;
 
 /// Checks the bound for every flow that the run delivered.

@@ -1,5 +1,5 @@
-//! The properties that every run must have, whatever the experiment. Every run itself checks conservation of packets,
-//! and no loss under flow control, so these two checks are not here.
+//! The properties that every run must have, whatever the experiment. Two checks are not here, because every run makes
+//! them itself: packets are conserved, and no packet is lost under flow control.
 
 use super::ran::Ran;
 use crate::Error;
@@ -21,7 +21,7 @@ pub(super) fn check(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     CHECKS.iter().try_for_each(|check| check(ran, prepared))
 }
 
-/// True if packets can be lost: on links, in full queues, or in failures.
+/// True if packets can be lost: on links, in full queues, or because of failures.
 fn loses(prepared: &Prepared) -> bool {
     let experiment = &prepared.experiment;
     let queue = experiment.scheme.queue;
@@ -45,8 +45,8 @@ fn gives_up(prepared: &Prepared) -> bool {
     prepared.warnings.iter().any(|warning| warning.lint == "rto")
 }
 
-/// Checks that each flow has one record, and that the run counts as many delivered flows as the records show. Flows
-/// that have not started by the end of the run have no record.
+/// Checks that each flow has one record, and that the run and the records have the same number of delivered flows.
+/// Flows that have not started by the end of the run have no record.
 #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "every flow is recorded once";
@@ -115,7 +115,8 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let is_tree = topology.links().count() == 2 * (topology.node_count() - 1);
     let delay = topology.links().map(|(_, link)| link.delay.as_ps()).min().unwrap_or(0);
     // The packet engine rounds times up to whole picoseconds: at each link, in each direction, twice with a handshake,
-    // and for each packet. The flow engine rounds only once, so its FCT may be smaller by this difference.
+    // and for each packet. The flow engine rounds only once. So its FCT may be smaller, by up to 1 ps for each
+    // rounding.
     let is_fluid = prepared.experiment.engine.kind == EngineKind::Flow;
     let rounding = |flow: &FlowRecord| {
         let packets = prepared.framing().packets(Bytes(flow.size_bytes)).0;

@@ -1,16 +1,17 @@
-//! `raddle torture`: runs random experiments, and checks for each the properties that every experiment must have.
-//! Model: TigerBeetle's VOPR.
+//! `raddle torture`: runs random experiments, and checks for each the properties that every experiment must have. The
+//! command is modeled on TigerBeetle's VOPR.
 //!
 //! ```text
 //! seed ─► draw ─► trial ─► shrink ─► a file
 //!         TOML     runs      smaller TOML that fails in the same way
 //! ```
 //!
-//! The seed determines everything, so one number repeats a failure. `draw` makes an experiment that passes the checks
-//! of [`Document::prepare`]. `trial` runs this experiment several times and compares the results. An experiment of the
-//! packet engine runs on one, two and three threads, and also in lockstep if lockstep supports the experiment. If the
-//! flow engine supports the experiment, `trial` also runs the experiment there, and checks only the properties of these
-//! results. An experiment of the flow engine runs twice.
+//! The seed determines everything, so one number is enough to repeat a failure. `draw` makes an experiment that passes
+//! the checks of [`Document::prepare`]. `trial` runs this experiment several times and compares the results. An
+//! experiment of the packet engine runs on one, two and three threads, and also in lockstep if lockstep supports the
+//! experiment. If the flow engine supports the experiment, `trial` also runs the experiment there. It checks the
+//! properties of these results, but does not compare them with other results. An experiment of the flow engine runs
+//! twice.
 
 mod bench;
 mod draw;
@@ -39,7 +40,7 @@ use toml::Table;
 pub struct Options {
     /// The seed of the first experiment. The other experiments have the seeds that follow.
     pub seed: u64,
-    /// Largest number of experiments; `None` for no limit.
+    /// Maximum number of experiments; `None` for no limit.
     pub count: Option<u64>,
     /// Wall-clock time after which no further experiment is begun; `None` for no limit.
     pub time: Option<Duration>,
@@ -64,11 +65,11 @@ pub struct Failure {
     pub seed: u64,
     /// The property that the experiment violates.
     pub property: &'static str,
-    /// A description of how the smallest experiment found violates the property, with numbers.
+    /// A description of how `experiment` violates the property, with numbers.
     pub seen: String,
-    /// The smallest experiment found that violates the property, as TOML.
+    /// The smallest experiment that was found to violate the property, as TOML.
     pub experiment: String,
-    /// The file with the smallest experiment found.
+    /// The file that holds `experiment`.
     pub file: PathBuf,
 }
 
@@ -79,14 +80,14 @@ pub struct Tally {
     pub experiments: u64,
     /// Number of experiments that have all properties.
     pub held: u64,
-    /// Number of experiments that were stopped because they took too many packet hops or too long.
+    /// Number of experiments that were stopped because they took too many packet hops or too much time.
     pub cut_short: u64,
-    /// Number of experiments that did not run: no fabric was found for the scheme, or the checks refused the
-    /// experiment.
+    /// Number of experiments that did not run, because no fabric was found for the scheme or [`Document::prepare`]
+    /// refused the experiment.
     pub refused: u64,
     /// Number of workloads and optional parts that the draws tried to add to experiments.
     pub parts: u64,
-    /// Number of these parts that the checks refused.
+    /// Number of these parts that were left out because [`Document::prepare`] refused them.
     pub parts_refused: u64,
     /// Number of experiments that have all properties and also ran in lockstep.
     pub in_lockstep: u64,

@@ -8,7 +8,7 @@ use raddle_schemes::registry::Registry;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// Largest number of experiments to try.
+/// Maximum number of experiments to try.
 const ATTEMPTS: u32 = 600;
 
 /// The path from the root to a value: keys of tables and indices of arrays.
@@ -20,7 +20,8 @@ enum Step {
     Place(usize),
 }
 
-/// The smallest experiment found, with its violation.
+/// Makes the experiment of `violation` smaller, as long as it still violates the same property. Returns the violation
+/// of the smallest experiment that was found.
 pub(super) fn shrink(mut violation: Violation, registry: &Arc<Registry>) -> Violation {
     let mut attempts = 0;
     let mut number = 0;
@@ -49,8 +50,8 @@ pub(super) fn shrink(mut violation: Violation, registry: &Arc<Registry>) -> Viol
     }
 }
 
-/// The experiment with change number `number`, counted from 0: one value is removed or made smaller. `None` if there
-/// are not so many changes.
+/// The experiment with change number `number`, counted from 0: one value is removed or made smaller. `None` if there is
+/// no change with this number.
 fn candidate(experiment: &Table, number: usize) -> Option<Table> {
     let mut paths = Vec::new();
     visit(&Value::Table(experiment.clone()), &mut Vec::new(), &mut paths);
@@ -100,8 +101,8 @@ fn at<'v>(value: &'v mut Value, path: &[Step]) -> Option<&'v mut Value> {
     })
 }
 
-/// The replacements for a value: removal (`None`), half of an array, a smaller integer, or a smaller number of bytes or
-/// time span.
+/// The ways to make a value smaller: removal (`None`), half of an array, a smaller integer, a smaller size in bytes, or
+/// a shorter time span.
 fn changes(value: &Value) -> Vec<Option<Value>> {
     let mut changes = vec![None];
     match value {

@@ -15,7 +15,7 @@ use toml::Table;
 pub(super) enum Trial {
     /// The checks of [`Document::prepare`] refused the experiment.
     Refused,
-    /// The experiment took too many packet hops or too long, and was stopped.
+    /// The experiment took too many packet hops or too much time, and was stopped.
     CutShort,
     /// The experiment has all properties.
     Held {
@@ -35,7 +35,7 @@ mod properties {
     pub(super) const REPEATS: &str = "two runs of an experiment give the same results";
 }
 
-/// Runs [`trial`] on its own thread.
+/// Runs [`trial`] on a new thread.
 pub(super) fn guarded_trial(experiment: Table, registry: &Arc<Registry>) -> Result<Trial, Violation> {
     let registry = Arc::clone(registry);
     bench::guarded(move |bench| trial(&experiment, &registry, bench))?
@@ -107,7 +107,7 @@ fn trial(experiment: &Table, registry: &Arc<Registry>, bench: &Bench) -> Result<
     Ok(Trial::Held { lockstep: lockstep.is_some(), fluid: fluid.is_some() })
 }
 
-/// The resolved experiment, with every default, parsed again from its text.
+/// The resolved experiment, parsed again from its text. Returns an error if it does not resolve to itself.
 fn resolved(prepared: &Prepared, registry: &Arc<Registry>) -> Result<Document, String> {
     let resolved = &prepared.experiment.resolved;
     let again = parse(resolved, registry).map_err(|problem| problem.to_string())?;
@@ -140,8 +140,8 @@ fn differs(one: &Result<Ran, Error>, other: &Result<Ran, Error>) -> Option<Strin
     }
 }
 
-/// Compares the results that lockstep and the packet engine must share: the records of flows and ranks, drops, and data
-/// packets.
+/// Compares the results that lockstep and the packet engine must share: the records of flows and ranks, the drops, and
+/// the counts of data packets.
 fn lockstep_differs(packets: &Ran, lockstep: &Ran) -> Option<String> {
     if let Some((one, other)) = packets.flows.iter().zip(&lockstep.flows).find(|(one, other)| one != other) {
         return Some(format!("packet engine {one:?}\nlockstep {other:?}"));

@@ -1,5 +1,5 @@
-//! Parts of simulations that several comparisons use: hosts with a registered transport and ECMP, PFC, and a
-//! queue that drops chosen packets.
+//! Parts of simulations that several comparisons use: nodes with a registered transport and ECMP routing, flow control
+//! by PFC, and a queue that drops chosen packets.
 
 use raddle_core::{Admit, Bytes, Packet, Paused, Queue, Time};
 use raddle_schemes::parameter::{Settings, Value};

@@ -127,7 +127,7 @@ fn packets(bits: f64) -> f64 {
 const INTERVAL: f64 = 50e-6;
 /// Period of the timers for rate recovery and for the estimate α, in seconds.
 const TIMER: f64 = 55e-6;
-/// The first recovery cycle in which the target rate rises.
+/// Number of the first recovery cycle in which the target rate rises.
 const RECOVERY: i32 = 5;
 
 /// Returns the additive increase R_AI, in packets per second.
@@ -149,10 +149,10 @@ fn fluid(p: f64, rate: f64) -> f64 {
     alpha * a * a - INTERVAL * INTERVAL * step() * rate * (b + d) * (c + e)
 }
 
-/// Computes the mean decrease of the rate between two notifications without the fluid approximation. The byte
-/// counter is ignored. The time between two notifications is τ plus an exponentially distributed time. The
-/// first result is the part of a rate cut that recovery cycles do not restore, minus the rise of the target
-/// rate. It is 0 at the fixed point. The second result is α.
+/// Computes, without the fluid approximation, the mean decrease of the rate between two notifications. The byte counter
+/// is ignored. The time between two notifications is τ plus an exponentially distributed time. The first result is the
+/// part of a rate cut that recovery cycles do not restore, minus the rise of the target rate. It is 0 at the fixed
+/// point. The second result is α.
 fn by_cycles(p: f64, rate: f64) -> (f64, f64) {
     const GAIN: f64 = 1.0 / 256.0;
     // The probability that the n-th cycle ends before the next notification.

@@ -193,8 +193,8 @@ fn with_losses(period: u32, mss: u64) -> f64 {
     dumbbell.packets_a_round_trip(100 * window as u64)
 }
 
-/// Computes the mean number of packets per round trip between two losses. The window grows from W/2 to W packets in W/2
-/// + 1 round trips. One more round trip of fast recovery sends W/2 packets.
+/// Computes the mean number of packets per round trip between two losses. In W/2 + 1 round trips, the window grows from
+/// W/2 to W packets. One more round trip of fast recovery sends W/2 packets.
 fn by_rounds(period: u32) -> f64 {
     let window = ((1.25_f64 * 1.25 + 1.5 * f64::from(period)).sqrt() - 1.25) / 0.75;
     f64::from(period) / (window / 2.0 + 2.0)

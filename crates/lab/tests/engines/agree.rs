@@ -44,7 +44,7 @@ fn oracle_11_pdq_on_a_bottleneck() {
     assert_agrees(include_str!("worlds/pdq.toml"));
 }
 
-/// specifications/pdq.md §11: the mean agrees within 5 to 10 percent.
+/// specifications/pdq.md §11: the mean FCT agrees within 5 to 10 percent.
 #[test]
 fn oracle_11_rcp_on_a_bottleneck() {
     assert_agrees(include_str!("worlds/rcp.toml"));

@@ -72,7 +72,7 @@ fn fluids_leave_the_records_of_packets() {
     };
     assert_eq!(offered(&flows), offered(&same));
     assert_eq!((fluid.delivered, fluid.unmatched, fluid.complete), (100, 0, true));
-    // The flow engine may not complete a flow faster than the flow's ideal completion time.
+    // The flow engine must not complete a flow faster than the flow's ideal completion time.
     assert!(flows.iter().all(|flow| flow.slowdown().unwrap() > 1.0 - 1e-6));
     assert!(flows.iter().all(|flow| flow.sender_done_ps > flow.fct_ps), "acknowledgements come back");
     // The packet engine drops no packet, so both engines send the same packets over the same links.

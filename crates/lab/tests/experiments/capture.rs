@@ -96,8 +96,9 @@ fn a_capture_has_every_packet_of_its_links_when_it_leaves() {
             names[link]
         );
         for pair in captured.windows(2) {
-            // Two packets of a link are at least one serialization delay apart, at 10 Gbps, without the 14 bytes of
-            // Ethernet header that the capture adds. Times are rounded to ns.
+            // Two packets of a link are at least one serialization delay of the second packet apart. The rate is 10
+            // Gbps, and the 14 bytes of Ethernet header do not count, because the capture adds them. Times are rounded
+            // to ns.
             assert!((pair[1].ns + 1 - pair[0].ns) * 10 >= (pair[1].len - 14) * 8, "{pair:?}");
         }
     }

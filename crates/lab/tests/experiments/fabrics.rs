@@ -99,8 +99,9 @@ fn flows_keep_paths_of_every_kind() {
 fn servers_of_bcube_forward_and_threads_agree() {
     let scheme = "transport = \"tcp-newreno\"";
     let one = outcome(BCUBE, scheme, 1);
-    // Each of the 60 flows has 28 packets. Its source sends each packet once. A server relays the packet if the
-    // destination differs from the source in both digits of the address, as 9 of the 15 possible destinations do.
+    // Each of the 60 flows has 28 packets. The flow's source sends each packet once. A server relays the packet if the
+    // destination differs from the source in both digits of the BCube address. This is so for 9 of the 15 possible
+    // destinations.
     let servers = one.links.iter().filter(|link| link.from < 16);
     let (sent, own) = (servers.map(|link| link.data_packets).sum::<u64>(), 60 * 28);
     assert!((own * 5 / 4..=own * 2).contains(&sent), "{sent} of {own}");

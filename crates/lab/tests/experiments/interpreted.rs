@@ -30,7 +30,7 @@ transport = "tcp-newreno"
 routing = "halting"
 "#;
 
-/// The experiment with ECMP under the name `halting`, which halts the run when its forwarders are built.
+/// The experiment with the routing `halting`. This routing is ECMP, but halts the run when its forwarders are built.
 fn document() -> Document {
     let build = Build::Interpreted {
         build: Arc::new(|plan, halt| {

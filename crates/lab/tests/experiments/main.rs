@@ -1,4 +1,4 @@
-//! Experiments from TOML to records.
+//! Tests of experiments, from the TOML text to the records.
 
 mod bad_input;
 mod capture;

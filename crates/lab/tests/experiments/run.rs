@@ -318,8 +318,8 @@ fn every_byte_arrives_in_a_rack_under_faults_on_any_number_of_threads() {
     assert_eq!(outcome.digest.to_string(), run(3).digest.to_string());
 }
 
-/// The live engine runs link failures, lost packets and hello messages. It also supports port queues,
-/// port agents and reports of departures to hosts.
+/// The live engine supports link failures, lost packets, hello messages, port queues, port agents and reports of
+/// departures to hosts.
 #[test]
 fn a_live_rack_runs_what_it_once_refused() {
     let failure = "[[failure]]\nlink = [0, 1]\nat = \"150 us\"\nrepair = \"500 us\"\n[errors]\nloss = 1e-3";
@@ -525,8 +525,9 @@ fn slowdown_is_over_a_flow_alone_with_its_handshake_and_frames() {
         "scheme.tcp-newreno.initial_window=1000",
     ];
     let (_, flows) = outcome(&document("", &[TREE, &[list], &more].concat()));
-    // The path has six links of 1 us and 10 Gbps. The handshake sends 84 B (67.2 ns) in each direction. Then follow 684
-    // packets of 1,538 B (1,230.4 ns) and one packet of 1,438 B, which waits behind a full packet at each of five hops.
+    // The path has six links of 1 us and 10 Gbps. The handshake sends 84 B (67.2 ns) in each direction. The data take
+    // 684 packets of 1,538 B (1,230.4 ns) and one packet of 1,438 B. The last packet waits behind a full packet at each
+    // of five hops.
     let ns = 2.0 * (6_000.0 + 6.0 * 67.2) + 6_000.0 + (684.0 + 5.0) * 1_230.4 + 1_438.0 * 0.8;
     assert_eq!(flows[0].ideal_fct_ps, (ns * 1e3_f64).round() as u64);
     // The whole flow fits in the initial window, so it needs no second round trip.

@@ -25,8 +25,8 @@ const FABRICS: [&str; 8] = [
 
 const SCHEMES: [&str; 4] = ["r2c2", "r2c2-central", "pfq", "tcp-newreno"];
 
-/// Returns the failures of a node and of a link that the fabric has. Both fail and recover during the
-/// traffic. The failure of the node is discovered after a delay, the failure of the link at once.
+/// Returns two failures in a fabric: of a node, and of a link of the fabric. Both fail and recover during the traffic.
+/// The failure of the node is discovered after a delay, the failure of the link at once.
 fn failures(fabric: &str) -> String {
     let node = 3;
     let neighbour = match fabric.split('"').nth(1) {

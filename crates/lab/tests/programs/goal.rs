@@ -1,4 +1,4 @@
-//! Message-passing programs as workloads, from TOML to makespan.
+//! Tests message-passing programs as workloads, from the TOML text to the makespan.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 
@@ -153,9 +153,9 @@ fn oracle_8_15_replay_of_the_example_on_the_crossbar() {
 
 #[test]
 fn a_rendezvous_takes_one_round_trip_more() {
-    // A handshake frame has 64 bytes, so the switch receives it completely before it forwards it. Its
-    // serialization delay is 51.2 ns on each of the two links, and their propagation delay is 50 ns each:
-    // 202.4 ns in total.
+    // A handshake frame has 64 bytes, so the switch receives the whole frame before it forwards the frame. The
+    // serialization delay is 51.2 ns on each of the two links, and the propagation delay of each link is 50 ns. The sum
+    // is 202.4 ns.
     let with = |eager: &str| Experiment::crossbar(EXAMPLE, 2, &format!("eager = \"{eager}\""), CEE).run();
     let (eager, _) = with("always");
     let (asked, flows) = with("0 B");

@@ -1,4 +1,4 @@
-//! Message-passing programs and synthetic traffic, from TOML to makespan.
+//! Tests message-passing programs and synthetic traffic as workloads.
 
 mod goal;
 mod skeletons;

@@ -1,4 +1,4 @@
-//! Generated programs as workloads: skeletons, halos, collective operations.
+//! Tests generated programs as workloads: skeletons, halos and collective operations.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
 

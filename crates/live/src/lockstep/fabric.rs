@@ -1,4 +1,4 @@
-//! The fabric under the nodes: ports, packets in flight on links, and scheduled events.
+//! The fabric that connects the nodes: ports, packets in flight on links, and scheduled events.
 
 use super::frames;
 use super::streams::Streams;
@@ -88,7 +88,7 @@ pub(super) struct Fabric<O> {
     pub(super) fifos: Vec<Fifo>,
     pub(super) under_way: Vec<VecDeque<(Time, Vec<u8>)>>,
     pub(super) credits: Vec<VecDeque<(Time, Vec<u8>)>>,
-    /// The errors of each link, indexed by [`LinkId`]; empty if no errors were set.
+    /// The errors of each link, indexed by [`LinkId`]. Empty if no errors were set.
     pub(super) noise: Vec<Option<LinkNoise>>,
     /// Decoders of the headers that nodes can read.
     pub(super) decoders: Decoders,

@@ -12,11 +12,10 @@ use raddle_wire::{Error, FrameView};
 pub(super) type Received = Vec<Vec<(Time, Vec<u8>)>>;
 
 impl<O: Observer> Lockstep<O> {
-    /// Sends a whole Ethernet frame of a node's kernel now. The frame has no check sequence.
+    /// Sends a whole Ethernet frame of a node's kernel now. `frame` must not include the frame check sequence (FCS).
     ///
     /// # Errors
-    /// [`Error`], if no [`FrameView`] can be read from the frame: the frame is too short, or names an address of no
-    /// host.
+    /// [`Error`], if the frame's header is incomplete, or one of its addresses is not the address of a host.
     #[allow(clippy::cast_possible_truncation, reason = "a frame must have fewer than 2^32 bytes")]
     pub fn send_frame(&mut self, node: NodeId, frame: &[u8]) -> Result<(), Error> {
         let packet = Packet::new(frame.len() as u32, Header::Frame(FrameView::read(frame)?));
@@ -41,7 +40,7 @@ impl<O: Observer> Lockstep<O> {
 }
 
 impl<O> Fabric<O> {
-    /// Keeps a packet that holds a frame for a node's kernel.
+    /// Stores the frame that a packet carries, for a node's kernel.
     pub(super) fn keep_frame(&mut self, node: NodeId, carried: &Carried) {
         let mut bytes = Vec::with_capacity(carried.packet.size as usize);
         carried.encode(&mut bytes);

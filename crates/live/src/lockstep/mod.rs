@@ -8,8 +8,8 @@
 //! - A port is a FIFO, unbounded or within limits, unless it has a queue of its own. Nodes store and forward. A
 //!   packet handed to a FIFO at `now` starts at `max(now, free_at)`, frees the port one serialization delay later,
 //!   and arrives one propagation delay after that.
-//! - A port may have an agent, which sees packets arrive, join and leave, and may write into them. If a port has an
-//!   agent or a queue of its own, the host is told when one of its own packets has left the port.
+//! - A port may have an agent, which sees packets arrive, join the queue and leave, and may write into them. If a port
+//!   has an agent or a queue of its own, the host is told when one of its own packets has left the port.
 //! - A credit crosses a link in the link's propagation delay, and uses no bandwidth.
 //! - Events at the same time are handled in this order: arrivals, by link; ends of transmissions at ports with agents
 //!   or queues, by link; credits, by link; flow control, by link; ticks of agents, by link; ticks of forwarders, by
@@ -57,7 +57,8 @@ pub struct Lockstep<O: Observer> {
 }
 
 impl<O: Observer> Lockstep<O> {
-    /// Bytes of memory for a directed link and its port, without a queue, an agent or flow control of the port's own.
+    /// Bytes of memory for a directed link and its port. A port with a queue, an agent or flow control of its own needs
+    /// more memory.
     pub const BYTES_A_LINK: usize = size_of::<PortState>()
         + size_of::<LinkStats>()
         + size_of::<Option<Served<fabric::Carried>>>()
@@ -108,9 +109,9 @@ impl<O: Observer> Lockstep<O> {
         Self { nodes, flows, rest: period.map(Rest::new), fabric }
     }
 
-    /// Gives each port the agent that `agent` makes for the link that leaves the port. Unless such a port has a queue
-    /// [of its own](Self::with_queues), its queue has the limits that were set [before](Self::with_limits). These
-    /// limits do not count the packet in service.
+    /// Gives each port the agent, if any, that `agent` makes for the link that leaves the port. If a port with an agent
+    /// has no queue [of its own](Self::with_queues), its queue has the limits that were set
+    /// [before](Self::with_limits). These limits do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         let Fabric { served, fifos, .. } = &mut self.fabric;
@@ -130,7 +131,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Gives each port the queue that `queue` makes for the link that leaves the port.
+    /// Gives each port the queue, if any, that `queue` makes for the link that leaves the port.
     #[must_use]
     pub fn with_queues(mut self, mut queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>) -> Self {
         for (link, served) in self.fabric.served.iter_mut().enumerate() {
@@ -143,8 +144,8 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Gives each port the flow control that `control` makes for the link that leaves the port. Flow control holds back
-    /// the neighbour at the other end of that link.
+    /// Gives each port the flow control, if any, that `control` makes for the link that leaves the port. Flow control
+    /// holds back the neighbour at the other end of that link.
     ///
     /// # Panics
     /// If a port with flow control has neither a queue [of its own](Self::with_queues) nor an agent. Such a port cannot
@@ -179,7 +180,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Makes links lose and damage packets from now on.
+    /// Makes links lose and damage packets from now on, as `errors` specifies.
     #[must_use]
     pub fn with_errors(mut self, errors: &LinkErrors) -> Self {
         let links = 0..self.fabric.topology.link_slots();
@@ -257,7 +258,7 @@ impl<O: Observer> Lockstep<O> {
         self.fabric.now
     }
 
-    /// The totals so far.
+    /// The total counts of the run so far.
     pub fn totals(&self) -> &Totals {
         &self.fabric.totals
     }

@@ -34,7 +34,7 @@ pub(super) struct Streams {
     by_key: BTreeMap<FlowKey, FlowId>,
 }
 
-/// A stream, at both ends.
+/// The state of a stream at its source and at its destination.
 struct Stream {
     src: NodeId,
     outbound: Outbound,
@@ -114,7 +114,7 @@ impl Streams {
 
 impl<O: Observer> Lockstep<O> {
     /// Opens a stream now. The flow's [start](Flow::start) is ignored. The stream's number must differ from the numbers
-    /// of the flows with which the runtime was made.
+    /// of the flows with which the runtime was created.
     ///
     /// # Errors
     /// [`StreamError`], if another stream has the number, or the source's host does not support streams.
@@ -147,7 +147,7 @@ impl<O: Observer> Lockstep<O> {
         Ok(())
     }
 
-    /// Closes a stream now. The stream ends after its last byte.
+    /// Closes a stream now. The bytes that were appended before are still sent.
     ///
     /// # Errors
     /// [`StreamError`], if there is no such stream or the stream is closed.

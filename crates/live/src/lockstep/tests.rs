@@ -107,8 +107,8 @@ fn flow(id: u32, src: u32, start_ns: u64) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(0), Bytes(1_464), Time::ZERO + Duration::from_ns(start_ns))
 }
 
-/// A star with node 0 in the center and nodes 1 to `leaves` around it. Links have 10 Gbps and a propagation delay of
-/// 100 ns. A packet of 1,500 bytes takes 1,300 ns per link.
+/// A star with node 0 in the center and nodes 1 to `leaves` around it. Links have a rate of 10 Gbps and a propagation
+/// delay of 100 ns. A packet of 1,500 bytes takes 1,300 ns per link.
 fn star(leaves: u32) -> Arc<Topology> {
     let mut builder = Builder::default();
     let hub = builder.host(0);
@@ -170,8 +170,8 @@ fn a_port_sends_one_packet_after_the_other() {
 
 #[test]
 fn ties_go_to_arrivals_by_link_then_wakes_by_node_then_flows() {
-    // Flows 0 to 2 start in the opposite order of the numbers of their links. The packets of all three flows reach the
-    // hub at 1,300 ns.
+    // Flows 0, 1 and 2 start at nodes 3, 2 and 1, so the order of the flows is the reverse of the order of their links.
+    // The packets of all three flows reach the hub at 1,300 ns.
     let flows = vec![flow(0, 3, 0), flow(1, 2, 0), flow(2, 1, 0), flow(3, 2, 1_300), flow(4, 1, 1_300)];
     let run = run(&star(3), &[0], &[(2, 1_300), (1, 1_300)], flows, ());
     let at_1300 = [
@@ -240,7 +240,7 @@ fn damaged_bytes_are_counted_and_go_no_further() {
     let Totals { sent, packet_hops, delivered, dropped, drops, .. } = run.totals;
     assert_eq!((sent, packet_hops, delivered, dropped, drops.malformed), (4, 4, 2, 2, 2));
     let told = Seen::Corrupted { node: 0, port: 0 };
-    assert_eq!(run.log.iter().filter(|(_, seen)| *seen == told).count(), 2, "the host hears of them");
+    assert_eq!(run.log.iter().filter(|(_, seen)| *seen == told).count(), 2, "the host is told of both");
 }
 
 #[test]

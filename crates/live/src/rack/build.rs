@@ -45,7 +45,7 @@ impl Build<'_> {
         self.topology.links().map(|(_, link)| self.packet_time(link)).max().unwrap_or(Duration::ZERO)
     }
 
-    /// Creates a polling thread whose nodes consist of these parts.
+    /// Creates the polling thread with this index. `parts` returns the parts of a node.
     pub(super) fn worker(&self, thread: usize, parts: &mut impl FnMut(NodeId) -> Parts) -> Worker {
         let node = |id: NodeId| {
             let first_link = self.topology.link_id(id, PortId(0)).index();
@@ -69,8 +69,8 @@ impl Build<'_> {
         }
     }
 
-    /// The links that end at a thread's nodes. Links from other threads that share this memory come first. The thread
-    /// itself fills the rings of links from other machines.
+    /// The links that end at a thread's nodes. Links from other threads that share this memory come first. Links from
+    /// other machines are not among these first links, because the thread itself fills the rings of such links.
     fn incoming(&self, thread: usize) -> Vec<Incoming> {
         let mut incoming = Vec::new();
         for (i, (link, end)) in self.topology.links().enumerate() {
@@ -94,8 +94,8 @@ impl Build<'_> {
         incoming
     }
 
-    /// Indexed by [`LinkId`]: the sending end of the link if the link begins at one of the thread's nodes; otherwise
-    /// `None`.
+    /// Indexed by [`LinkId`]: the sending end of each link that begins at one of the thread's nodes. `None` for other
+    /// links.
     fn outgoing(&self, thread: usize, incoming: &[Incoming]) -> Vec<Option<Outgoing>> {
         let mut out: Vec<Option<Outgoing>> = (0..self.topology.link_slots()).map(|_| None).collect();
         for (i, (link, end)) in self.topology.links().enumerate() {

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Virtual time since the start of the run, which is the same for all threads.
+/// The clock of virtual time, which is zero at the start of the run. All threads have the same virtual time.
 #[derive(Debug, Clone)]
 pub(crate) struct Clock {
     source: Source,
@@ -25,13 +25,13 @@ enum Source {
     /// The processor's counter, and its value at the start. Only a rack of one process uses the counter, because each
     /// process measures the counter's frequency itself.
     Counter(quanta::Clock, u64),
-    /// The value, in ns, that the system's clock of the party's host had at the start, and the offset of that clock.
-    /// All processes have the same start. The party is the set of processes that share the rack.
+    /// The start of the run, in ns of the host's system clock, and the offset of that clock. All processes have the
+    /// same start. The party is the set of processes that share the rack, and the host is one of these processes.
     System(u64, Arc<Offset>),
 }
 
-/// The system's clock of a party's host minus the system's clock of this machine, in ns; 0 if the processes meet at a
-/// Unix socket, because they then have the same clock.
+/// The system clock of the party's host process minus the system clock of this machine, in ns. The offset is 0 if the
+/// processes meet at a Unix socket, because they then have the same clock.
 #[derive(Debug, Default)]
 pub(crate) struct Offset {
     ns: AtomicI64,
@@ -49,14 +49,14 @@ impl Offset {
         self.ns.load(Ordering::Relaxed)
     }
 
-    /// The host's clock, in ns.
+    /// The system clock of the party's host process, in ns.
     #[inline]
     pub(crate) fn host_ns(&self) -> u64 {
         system_ns().saturating_add_signed(self.ns())
     }
 
     /// Moves the offset toward the range `bounds`, by at most `most` ns. A comparison of the two clocks has measured
-    /// this range.
+    /// this range. An empty range has no effect.
     pub(crate) fn follow(&self, bounds: &RangeInclusive<i64>, most: i64) {
         let is = self.ns();
         if !bounds.is_empty() {
@@ -80,7 +80,7 @@ impl Clock {
     /// # Panics
     /// If the dilation is 0.
     pub(crate) fn new(dilation: u32, held: Option<Words>) -> Self {
-        assert!(dilation > 0, "time goes on");
+        assert!(dilation > 0, "the dilation must be at least 1");
         let counter = quanta::Clock::new();
         let begin = counter.raw();
         Self { source: Source::Counter(counter, begin), dilation: dilation.into(), held }
@@ -92,8 +92,8 @@ impl Clock {
         Self::new(self.dilation as u32, self.held.clone())
     }
 
-    /// Returns a version of this clock for several processes. The returned clock starts when the system's clock of the
-    /// party's host shows `host_ns`.
+    /// Returns a version of this clock for several processes. The returned clock starts when the system clock of the
+    /// party's host process shows `host_ns`.
     pub(crate) fn begun_at(&self, host_ns: u64, offset: &Arc<Offset>) -> Self {
         Self { source: Source::System(host_ns, Arc::clone(offset)), ..self.clone() }
     }
@@ -114,7 +114,7 @@ impl Clock {
         Time::from_ps(real_ns.saturating_sub(self.held_ns()) * 1_000 / self.dilation)
     }
 
-    /// Holds the virtual time of all threads for `time`, which is itself virtual.
+    /// Holds the virtual time of all threads for `time`, a duration in virtual time.
     #[cold]
     pub(crate) fn hold(&self, time: Duration) {
         if let Some(held) = &self.held {
@@ -122,8 +122,8 @@ impl Clock {
         }
     }
 
-    /// Raises the total time for which virtual time was held to `held_ns`, the total that another machine has reported,
-    /// in ns of real time. The total never exceeds the real time since the start.
+    /// Another machine has reported that it has held virtual time for `held_ns` ns of real time in total. If the total
+    /// of this clock is smaller, raises it to `held_ns`, but not above the real time since the start.
     #[cfg_attr(
         not(feature = "libfabric"),
         expect(dead_code, reason = "only racks over several machines use this function")
@@ -174,7 +174,7 @@ mod tests {
         let begin = system_ns() + 1_000_000;
         let offset = Arc::default();
         let clocks = [clock(1).begun_at(begin, &offset), clock(1).begun_at(begin, &offset)];
-        assert_eq!(clocks[0].real_ns(), 0, "they have not begun");
+        assert_eq!(clocks[0].real_ns(), 0, "the clocks have not started");
         while clocks[1].real_ns() == 0 {}
         let [first, second] = clocks.map(|clock| clock.real_ns());
         assert!(first > 0 && second >= first);
@@ -184,14 +184,14 @@ mod tests {
     fn the_clock_of_another_machine_is_followed_slowly_and_only_if_it_is_elsewhere() {
         let offset = Offset::new(1_000);
         offset.follow(&(900..=2_000), 50);
-        assert_eq!(offset.ns(), 1_000, "as far as is known, it is there");
+        assert_eq!(offset.ns(), 1_000, "the offset is already in the measured range");
         offset.follow(&(1_020..=2_000), 50);
         assert_eq!(offset.ns(), 1_020);
         offset.follow(&(-5_000..=-4_000), 50);
         assert_eq!(offset.ns(), 970);
-        #[expect(clippy::reversed_empty_ranges, reason = "the host may say anything")]
+        #[expect(clippy::reversed_empty_ranges, reason = "the host may send an empty range")]
         offset.follow(&(9..=3), 50);
-        assert_eq!(offset.ns(), 970, "nothing can be so");
+        assert_eq!(offset.ns(), 970, "an empty range has no effect");
         offset.follow(&(i64::MIN..=i64::MIN), i64::MAX);
         offset.follow(&(i64::MAX..=i64::MAX), i64::MAX);
         assert_eq!(Offset::new(i64::MIN).host_ns(), 0);

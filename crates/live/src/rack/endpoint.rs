@@ -22,7 +22,7 @@ pub(super) enum Request {
 /// program exists.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    /// The number of the next stream.
+    /// The flow id of the next stream.
     pub(super) next: AtomicU32,
 }
 
@@ -68,7 +68,7 @@ pub struct Received {
     pub from: NodeId,
     /// The stream. No other stream that arrives at this node at the same time has the same key.
     pub stream: FlowKey,
-    /// The bytes; may be empty at the end of a stream.
+    /// The bytes. They may be empty at the end of a stream.
     pub bytes: Vec<u8>,
     /// True if the sender has closed the stream, so that no more bytes follow.
     pub is_end: bool,
@@ -127,7 +127,7 @@ impl Endpoint {
         self.caller.open(to)
     }
 
-    /// The next bytes that have arrived, if any. Never waits.
+    /// Returns the next bytes that have arrived. Returns `None` if there are none, or the rack has ended. Never waits.
     #[must_use]
     pub fn poll(&self) -> Option<Received> {
         self.received.try_recv().ok()
@@ -256,7 +256,8 @@ impl Window {
 }
 
 /// The polling thread's end of a window. Dropping it ends the stream, so that no more bytes are sent. A rack can end
-/// before the polling thread has received the request to open the stream; dropping the request then ends the stream.
+/// before the polling thread has received the request to open the stream. In this case, dropping the request ends the
+/// stream.
 #[derive(Debug)]
 pub(super) struct Polled(Arc<Window>);
 

@@ -1,7 +1,7 @@
-//! The fabric under a thread's nodes: slots of shared memory, rings between nodes, and the clock.
+//! The fabric of a polling thread's nodes: slots of shared memory, rings between nodes, and the clock.
 //!
 //! A node forwards a packet by putting the number of the packet's slot into a ring. A relay whose ring is full drops
-//! the packet and counts the drop; it never waits for room. So a cycle of full rings cannot deadlock
+//! the packet and counts the drop. A relay never waits for room, so a cycle of full rings cannot deadlock
 //! (specifications/live.md §2).
 
 use super::clock::Clock;
@@ -26,7 +26,7 @@ use raddle_core::{
 use raddle_topology::Topology;
 use std::sync::Arc;
 
-/// Number of bytes (two cache lines) from which a node tries to decode a packet if the first cache line is not enough.
+/// If the first cache line is not enough to decode a packet, a node tries this number of bytes (two cache lines).
 const LONG_FRONT: usize = 2 * LINE;
 
 /// A node, and the links that leave it: `ports` links from the index `first_link` on.
@@ -69,7 +69,7 @@ pub(super) struct Outgoing {
     pub(super) delay: Duration,
     /// Index of the link among the thread's incoming links, if the same thread serves the receiving end.
     pub(super) incoming: Option<usize>,
-    /// The tag of the link's ring entries.
+    /// The tag of the entries that the port puts into the ring. It counts the failures of the link.
     pub(super) tag: u8,
     /// True while the port prevents its node's host from sending. This state begins when the node sends a packet of its
     /// own and at least half of the ring is then full.
@@ -114,8 +114,8 @@ pub(super) struct Fabric {
     pub(super) fifos: Vec<Fifo>,
     /// True if relays copy packets: [`Config::copies`](super::Config::copies).
     pub(super) copies_at_hops: bool,
-    /// Number of times that a whole packet was copied on its way: to another slot, from another machine, or, if the
-    /// packet has more than [`LONG_FRONT`] bytes, to decode or rewrite it.
+    /// Number of times that a whole packet was copied: to another slot, from another machine, or for decoding or
+    /// rewriting. A copy for decoding or rewriting counts only if the packet has more than [`LONG_FRONT`] bytes.
     pub(super) copies: u64,
     /// Number of packets and credits that were put into rings.
     pub(super) put: u64,
@@ -202,7 +202,7 @@ impl Fabric {
         }
         let owner = self.free.owner(slot);
         if let Some(Some(ring)) = self.returns.get_mut(owner) {
-            // The ring has room for all slots of its owner. If a hostile process has named a slot twice, the ring may
+            // The ring has room for all slots of the owner. If a hostile process has named a slot twice, the ring may
             // be full, and the slot is lost.
             let _ = ring.push(Entry { due: 0, slot, len: 0, tag: 0 });
         }
@@ -250,7 +250,7 @@ impl Fabric {
         }
     }
 
-    /// Takes a free slot of this thread for a packet.
+    /// Takes a free slot of this thread for a packet. Returns `None` if no slot is free.
     #[inline]
     pub(super) fn take_slot(&mut self) -> Option<u32> {
         self.free.take().or_else(|| {
@@ -259,7 +259,8 @@ impl Fabric {
         })
     }
 
-    /// Returns the slot from which to send a packet: the slot in which the packet arrived, or a new slot.
+    /// Returns the slot from which to send a packet: the slot in which the packet arrived, or a new slot. If relays
+    /// copy packets, an arrived packet also gets a new slot. Returns `None` if no slot is free.
     #[inline]
     fn slot_to_send(&mut self, inside: &mut Inside) -> Option<u32> {
         match &mut inside.slot {
@@ -277,8 +278,8 @@ impl Fabric {
         }
     }
 
-    /// Writes only the fields that a relay may change into a packet's slot. Returns false if the whole packet must be
-    /// written instead.
+    /// Updates a packet in its slot: writes only the fields that a relay may change. Returns false if the whole packet
+    /// must be written instead.
     #[inline]
     fn patch(&self, held: Held, packet: &Packet) -> bool {
         if packet.shim != Shim::None || held.len != packet.size {
@@ -288,14 +289,14 @@ impl Fabric {
     }
 
     /// Writes a packet into its slot. If the packet arrived in this slot, tries to [write only the fields](Self::patch)
-    /// that a relay may change. Otherwise writes the whole packet. Returns false if the slot is too small, or the
-    /// header does not fit the payload.
+    /// that a relay may change. Otherwise, or if this is not possible, writes the whole packet. Returns false if the
+    /// slot is too small, or the header does not fit the payload.
     #[inline]
     fn write(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         came.is_some_and(|held| self.patch(held, packet)) || self.write_anew(slot, packet, came)
     }
 
-    /// Writes a whole packet into its slot, except for a payload that is already there.
+    /// Writes a whole packet into its slot, except for a payload that the slot already holds.
     fn write_anew(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         let payload = packet.header.payload_len();
         let len = (packet.shim.wire_len() + packet.header.wire_len() + payload).max(packet.size as usize);
@@ -377,9 +378,9 @@ impl Fabric {
     }
 
     /// Drops a packet because the port's ring is full, no slot is free, or the packet cannot be written into a slot. If
-    /// the node itself sent the packet, the port accounts for the serialization delay of one full packet, even if the
-    /// packet is smaller. So the port holds back the node's host. Otherwise the host would retry without pause while
-    /// the thread at the other end of the ring is late.
+    /// the node itself sent the packet, the port counts as busy for the serialization delay of one more full packet,
+    /// even if the packet is smaller. So the port holds back the node's host. Otherwise the host would retry without
+    /// pause while the thread at the other end of the ring is late.
     fn refuse(
         &mut self,
         node: &mut Node<Self>,
@@ -419,7 +420,7 @@ impl Fabric {
         let due = sent + outgoing.delay;
         let entry = Entry { due: due.as_ps(), slot, len: packet.size, tag: outgoing.tag };
         let pushed = outgoing.ring.push(entry);
-        debug_assert_eq!(pushed, Ok(true), "there was room");
+        debug_assert_eq!(pushed, Ok(true), "the ring must have room");
         self.put += 1;
         if let Some(incoming) = outgoing.incoming {
             self.expect(incoming, due);

@@ -32,7 +32,7 @@ const FAILURE: u8 = 2;
 #[derive(Default)]
 pub(super) struct Trouble {
     changes: Vec<Arc<Change>>,
-    /// Number of scheduled events for changes and their discoveries.
+    /// Number of scheduled events that apply a change of links or tell the nodes about a change.
     to_come: usize,
     /// The time at which this thread applied the most recent change. `None` before the first change.
     changed_at: Option<Time>,
@@ -51,7 +51,7 @@ struct Losses {
 }
 
 impl Trouble {
-    /// Returns true if no more changes are scheduled.
+    /// Returns true if no event that applies or announces a change of links is scheduled.
     pub(super) fn is_over(&self) -> bool {
         self.to_come == 0
     }
@@ -73,8 +73,8 @@ impl Trouble {
 
 impl Rack {
     /// Schedules failures and repairs of links. If nodes do not discover failures by hello messages, all nodes are told
-    /// of each change after the change's discovery time. A link that fails again while it is down is up again only
-    /// after the same number of repairs.
+    /// of each change after the change's discovery time. If a link fails several times before it is repaired, it comes
+    /// up again only after the same number of repairs.
     #[must_use]
     pub fn with_changes(mut self, changes: Vec<Change>) -> Self {
         let changes = Change::effective(changes);
@@ -101,7 +101,7 @@ impl Rack {
         }
     }
 
-    /// Makes links lose and damage packets.
+    /// Makes links lose and damage packets, as `errors` specifies.
     #[must_use]
     pub fn with_errors(mut self, errors: &LinkErrors) -> Self {
         for Worker { fabric, incoming, .. } in &mut self.workers {
@@ -256,8 +256,8 @@ impl super::worker::Incoming {
         self.tag.wrapping_sub(entry.tag & !CREDIT).cast_signed() > 0
     }
 
-    /// The time of the first failure that the tag of a ring entry does not count. A late thread may put the entry into
-    /// the ring after a later failure.
+    /// The time of the first failure that the tag of a ring entry does not count. This is not always the latest
+    /// failure, because a late thread may put the entry into the ring after several failures.
     fn was_cut_at(&self, entry: Entry) -> Time {
         let since = usize::from(self.tag.wrapping_sub(entry.tag & !CREDIT) / FAILURE);
         let first = self.failures.len().saturating_sub(since);

@@ -6,7 +6,7 @@ use raddle_core::Duration;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Counts events that reduce the fidelity of a run. The memory does not grow with the length of the run.
+/// Counts events that reduce the fidelity of a run. The counts need the same memory for a run of any length.
 #[derive(Debug)]
 pub(crate) struct Meter {
     /// Lateness, in ns of real time, of packets that were late by [`NEAR`] ns or more.
@@ -42,10 +42,10 @@ impl Readings {
     }
 }
 
-/// A pass of the polling thread over its links and events is a gap if it takes longer than this, in ns.
+/// A pass of the polling thread over its links and events is a gap if it takes more than this number of ns.
 const GAP: u64 = 10_000;
 
-/// Lateness below this limit, in ns, is counted in an array, and all other lateness in a histogram.
+/// Packets that are late by less than this number of ns are counted in an array, and all others in a histogram.
 const NEAR: usize = 512;
 
 /// Longest lateness that the histogram distinguishes: one second.
@@ -93,7 +93,7 @@ impl Meter {
         }
     }
 
-    /// The counts, for another process.
+    /// The counts in the form in which processes exchange them.
     pub(super) fn readings(&self) -> Readings {
         let &Self { slips, gaps, longest_gap_ns, wrong_payloads, .. } = self;
         let latenesses = self.latenesses();
@@ -158,8 +158,8 @@ impl Meter {
 }
 
 const MOST_STEAL: f64 = 0.01;
-/// The largest share of slipped packets in a faithful run, and also the largest share of such a run in which virtual
-/// time may be held.
+/// In a faithful run, at most this share of the packets slips, and virtual time is held for at most this share of the
+/// run.
 pub(crate) const MOST_SLIPS: f64 = 0.001;
 
 /// The fidelity of a run.
@@ -173,11 +173,12 @@ pub struct Fidelity {
     pub slips: u64,
     /// Number of passes of a polling thread over its links and events that took longer than 10 us.
     pub gaps: u64,
-    /// Duration of the longest of these passes; zero without such passes.
+    /// Duration of the longest of these passes. Zero if there were none.
     pub longest_gap: Duration,
-    /// Share of the machine's time that other virtual machines took, if the system reports it.
+    /// Share of the machine's CPU time that other virtual machines took, from 0 to 1; `None` if the system does not
+    /// report it.
     pub steal: Option<f64>,
-    /// Share of the run in which virtual time stood still because a polling thread was far behind.
+    /// Share of the run, from 0 to 1, in which virtual time stood still because a polling thread was far behind.
     pub held: f64,
     /// Number of times that a packet's bytes were copied on the way.
     pub copies: u64,
@@ -215,9 +216,10 @@ impl fmt::Display for Fidelity {
 pub enum Verdict {
     /// The results are valid. The 99th percentile of lateness is at most four times the longest serialization delay of
     /// a packet, in virtual time. At most 0.1% of packets slipped, and virtual time was held for at most 0.1% of the
-    /// run. Other virtual machines took at most 1% of the CPU time.
+    /// run. Other virtual machines took at most 1% of the CPU time, if the system reports this share.
     Faithful,
-    /// The results would be faithful if virtual time ran this many times slower than the clock.
+    /// The results are not valid. They are expected to be valid if virtual time runs this many times slower than the
+    /// clock.
     DilateTo(u64),
     /// Other virtual machines took more than 1% of this machine's CPU time.
     TooBusy,

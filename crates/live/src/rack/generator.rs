@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-/// Keeps the rack running while this value exists. Needed for programs that use the rack's network but have no
-/// endpoint.
+/// Keeps the rack running while this value exists. Programs that use the rack's network but have no endpoint need this
+/// value.
 #[derive(Debug)]
 pub struct Stay {
     _shared: Arc<Shared>,
@@ -22,7 +22,7 @@ pub struct Stay {
 #[derive(Debug, Default)]
 pub(super) struct Generator {
     load: Option<Load>,
-    /// True until the generator has ended.
+    /// True from the start until the generator ends. False if there is no generator.
     runs: AtomicBool,
     delivered: AtomicU64,
 }
@@ -54,7 +54,7 @@ impl Generator {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// The generator, if there is one, for the thread that runs it.
+    /// Takes out the generator, if there is one, for the thread that runs it.
     pub(super) fn take(&mut self) -> Option<Load> {
         self.load.take()
     }

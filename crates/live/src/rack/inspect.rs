@@ -65,7 +65,7 @@ impl Fabric {
     }
 
     /// Applies the errors of the link to a packet. Returns the packet that leaves the link, or `None` if the link loses
-    /// the packet.
+    /// the packet. Returns an error if the link damages the packet and the result cannot be decoded.
     fn pass(
         &mut self,
         packet: Packet,

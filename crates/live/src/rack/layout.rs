@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// a line.
 const LINE: usize = 8;
 
-/// The parts of the memory, in this order.
+/// The kinds of parts of the rack's memory, in the order of their offsets.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     /// The counter of the time for which virtual time was held.
@@ -46,8 +46,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a rack in which process `i` runs the nodes `parts[i]`; `own` is the index of this process. The
-    /// parts must be consecutive and not empty. `is_spread` is true if each process has its own memory.
+    /// The layout of a rack in which process `i` runs the nodes `parts[i]`. These ranges must be consecutive and not
+    /// empty. `own` is the index of this process. `is_spread` is true if each process has its own memory.
     pub(super) fn new(
         topology: &Topology,
         config: &Config,

@@ -71,7 +71,7 @@ pub(super) struct Crossing {
 
 /// A link to another machine.
 struct Leaving {
-    /// The number of the link's ring in the domain.
+    /// Index of the link's ring among the rings of the libfabric domain.
     number: u32,
     /// The ring into which the link's port puts packets.
     ring: Consumer<Words>,
@@ -83,7 +83,7 @@ struct Leaving {
 
 /// A link from another machine.
 struct Coming {
-    /// The number of the link's ring in the domain.
+    /// Index of the link's ring among the rings of the libfabric domain.
     number: u32,
     link: LinkId,
     /// Index of the link among the thread's incoming links.
@@ -117,8 +117,8 @@ impl Peer {
     }
 }
 
-/// The ends of a thread's rings before the offers of the other ends have arrived. The key is a pair: the link's index
-/// among all links, and true for a sending end.
+/// The ends of a thread's rings, before the descriptions ([`Offer`]) of the other ends have arrived. The key is a pair:
+/// the link's index among all links, and true for a sending end.
 struct Ends {
     domain: Domain,
     ends: BTreeMap<(u32, bool), End>,
@@ -259,9 +259,9 @@ impl Crossing {
         }
     }
 
-    /// Makes progress. Returns true if all rings are known to work in both directions. `now_ns` is the system's
-    /// clock. A peer whose ring does not work yet does not count as silent: the party's connection reports a process
-    /// that is gone.
+    /// Lets libfabric make progress. Returns true if all rings are known to work in both directions. `now_ns` is the
+    /// time of the system's clock. A peer whose ring does not work yet does not count as silent, because the party's
+    /// connection reports a process that is gone.
     pub(super) fn is_connected(&mut self, now_ns: u64) -> bool {
         self.poll();
         self.keep_up(now_ns);
@@ -305,7 +305,8 @@ impl Crossing {
         }
     }
 
-    /// Copies packets that have arrived from other machines into slots, and puts them into the rings of their links.
+    /// Copies each packet that has arrived from another machine into a slot, and puts the slot into the ring of the
+    /// packet's link. Takes at most [`AT_ONCE`] packets per link.
     #[inline]
     pub(super) fn take_in(&mut self, fabric: &mut Fabric, now: Time) {
         self.poll();
@@ -330,7 +331,7 @@ impl Crossing {
         self.first_due
     }
 
-    /// Writes packets to other machines. `real_ns` is the time since the start of the run.
+    /// Writes packets to other machines. `real_ns` is the real time since the start of the run, in ns.
     #[inline]
     pub(super) fn send_out(&mut self, fabric: &mut Fabric, real_ns: u64) {
         let Self { domain, leaving, gone, .. } = self;

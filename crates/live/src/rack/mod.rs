@@ -70,8 +70,7 @@ pub struct Config {
     pub threads: usize,
     /// Maximum size of a packet in bytes.
     pub packet_bytes: usize,
-    /// Number of slots for packets, of all threads that share memory together. A packet that finds no free slot is
-    /// dropped.
+    /// Total number of packet slots, over all threads that share memory. A packet that finds no free slot is dropped.
     pub slots: u32,
     /// Maximum number of packets that a link holds, waiting and in flight. Must be a power of two.
     pub ring: usize,
@@ -204,7 +203,7 @@ impl Rack {
     /// the other machines.
     ///
     /// # Panics
-    /// In the same cases as [`new`](Self::new), and if the party's number of nodes is not the topology's.
+    /// In the same cases as [`new`](Self::new), and if the party and the topology have different numbers of nodes.
     pub fn shared(
         topology: &Arc<Topology>,
         parts: impl FnMut(NodeId) -> Parts,

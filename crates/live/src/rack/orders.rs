@@ -27,7 +27,8 @@ struct Order {
 pub(super) struct Ordered(Option<Receiver<Order>>);
 
 impl Rack {
-    /// Returns a sender of orders to the rack while it runs. Only the most recently returned sender works.
+    /// Returns a sender of orders. The rack follows the orders while it runs. Only the most recently returned sender
+    /// works.
     ///
     /// # Panics
     /// If other processes share the rack, because they would not receive the orders.

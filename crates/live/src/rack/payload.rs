@@ -30,8 +30,8 @@ impl Payload {
 
     #[inline]
     fn next(&mut self) -> u64 {
-        // The state is a multiple of an odd number, and the word is the state xor its upper bits. Successive words
-        // differ in about half of their bits.
+        // The state `mixed` is a multiple of `ODD` modulo 2^64. The word is the state xor the state's upper bits.
+        // Successive words differ in about half of their bits.
         let word = self.mixed ^ self.mixed >> 29;
         self.mixed = self.mixed.wrapping_add(ODD);
         word
@@ -40,8 +40,8 @@ impl Payload {
 
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The words of a slot that a payload covers, in order. The payload begins `begin` bytes into the slot. This byte may
-/// be inside a word: the bytes of the word in front of the payload are then zeros.
+/// The words of a slot that a payload covers, in order. If the payload begins inside a word, the bytes of this word in
+/// front of the payload are zeros.
 struct Laid {
     payload: Payload,
     /// The previous word of the payload.
@@ -67,8 +67,8 @@ impl Laid {
     }
 }
 
-/// For the words that cover `len` bytes from byte `begin` on: the begin and the end of their range, and the masks of
-/// the covered bytes in the first and in the last word.
+/// Returns the begin and the end of the range of words that contain `len` bytes from byte `begin` on. Also returns the
+/// masks of these bytes in the first word and in the last word.
 fn covered(begin: usize, len: usize) -> (usize, usize, [u64; 2]) {
     let (first, end) = (begin / WORD, begin + len);
     let behind = end.next_multiple_of(WORD) - end;
@@ -93,8 +93,7 @@ pub(super) fn append(range: &FlowRange, len: usize, out: &mut Vec<u8>) {
     out.truncate(end);
 }
 
-/// Returns true if `len` bytes from byte `begin` on in the words of a slot are the first bytes of the payload for
-/// `range`.
+/// Returns true if the `len` bytes of a slot from byte `begin` on are the first bytes of the payload for `range`.
 pub(super) fn is_right(range: &FlowRange, begin: usize, len: usize, slot: &[AtomicU64]) -> bool {
     let mut differs = 0;
     each(range, begin, len, slot, |word, is, mask| {

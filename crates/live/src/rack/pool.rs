@@ -1,8 +1,8 @@
-//! Slots of packets in shared memory, and the ownership of slots.
+//! Slots for packets in shared memory, and the ownership of slots.
 //!
-//! A slot has one holder at a time: first the node that took it from the free list, then each node that takes its
-//! number from a ring. Unless [`Config::copies`](super::Config::copies) is set, a relay does not copy a packet to
-//! another slot. Freed slots are reused last in, first out, so that the memory in use stays in the cache
+//! A slot has one holder at a time: first the node that took it from the free list, then each node that takes the
+//! slot's number from a ring. Unless [`Config::copies`](super::Config::copies) is set, a relay does not copy a packet
+//! to another slot. The slot that was freed last is reused first, so that the memory in use stays in the cache
 //! (specifications/live.md §2).
 
 use super::shared::{WORD, Words};
@@ -69,7 +69,7 @@ impl Slots {
         }
     }
 
-    /// Copies the first `len` bytes of a slot to another slot, rounded up to whole words.
+    /// Copies the first `len` bytes of a slot to another slot. `len` is rounded up to whole words.
     #[inline]
     pub(crate) fn copy(&self, from: u32, to: u32, len: usize) {
         for (from, to) in self.words(from).iter().zip(self.words(to)).take(len.div_ceil(WORD)) {
@@ -138,7 +138,8 @@ impl Slots {
 pub(crate) struct FreeList {
     own: Range<u32>,
     free: Vec<u32>,
-    /// Indexed by slot of `own`: true if the slot is free. If a slot is returned twice, the second return is ignored.
+    /// Indexed by slot of `own`: true if the slot is free. If a slot is given back twice, the second time has no
+    /// effect.
     is_free: Vec<bool>,
 }
 

@@ -3,9 +3,9 @@
 //! The ring of such a port holds only packets whose transmission has begun. The other packets wait in the port's queue.
 //! A waiting packet that arrived in a slot keeps this slot.
 //!
-//! A credit crosses a link in the ring, as a separate entry behind the packet in transmission. The credit uses no
-//! bandwidth, but does not arrive before the packet in front of it. In the packet engine, a credit may overtake that
-//! packet.
+//! A credit crosses a link through the link's ring, as a separate entry behind the packet in transmission. The credit
+//! uses no bandwidth, but does not arrive before the packet in front of it. In the packet engine, a credit may overtake
+//! that packet.
 
 use super::events::Event;
 use super::fabric::{Fabric, Inside, Place};
@@ -28,9 +28,9 @@ pub(super) type MayServe = Option<Box<Served<Inside>>>;
 const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 
 impl Rack {
-    /// Gives each port the agent that `agent` makes for the link that leaves the port. A port without a queue [of its
-    /// own](Self::with_queues) then gets a FIFO with the limits that were set [before](Self::with_limits). The limits
-    /// of this FIFO do not count the packet in service.
+    /// Gives each port the agent, if any, that `agent` makes for the link that leaves the port. A port that has an
+    /// agent but no queue [of its own](Self::with_queues) gets a FIFO with the limits that were set
+    /// [before](Self::with_limits). The limits of this FIFO do not count the packet in service.
     #[must_use]
     pub fn with_agents(mut self, agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         self.serve(agent, |_, served, agent| served.set_agent(agent));
@@ -62,7 +62,8 @@ impl Rack {
         self
     }
 
-    /// Gives each port the queue that `queue` makes for the link that leaves the port.
+    /// Gives each port the queue that `queue` makes for the link that leaves the port. A port keeps its plain FIFO if
+    /// `queue` returns `None`.
     #[must_use]
     pub fn with_queues(mut self, queue: impl FnMut(LinkId) -> Option<Box<dyn Queue>>) -> Self {
         self.serve(queue, |port, served, queue| {
@@ -72,8 +73,8 @@ impl Rack {
         self
     }
 
-    /// Gives each port the flow control that `control` makes for the link that leaves the port. Flow control holds back
-    /// the neighbour at the other end of that link.
+    /// Gives each port the flow control, if any, that `control` makes for the link that leaves the port. Flow control
+    /// holds back the neighbour at the other end of that link.
     ///
     /// A port with flow control must have a queue [of its own](Self::with_queues), because only such a queue can be
     /// paused.
@@ -94,8 +95,8 @@ impl Rack {
         self
     }
 
-    /// For each port, calls `part` with the link that leaves the port, and gives the result to the port by calling
-    /// `give`.
+    /// For each port, calls `part` with the link that leaves the port. If `part` returns a value, calls `give`, which
+    /// gives the value to the port.
     fn serve<T>(
         &mut self,
         mut part: impl FnMut(LinkId) -> Option<T>,
@@ -204,7 +205,8 @@ impl Fabric {
         self.served.iter().flatten().map(|served| served.waiting()).sum()
     }
 
-    /// Sends a credit to the neighbour at a port. If there is no room for the credit, the credit is lost.
+    /// Sends a credit to the neighbour at a port. The credit is lost if the link is down, if no slot is free, or if the
+    /// ring is full.
     #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     pub(super) fn send_credit(&mut self, place: &Place, port: PortId, credit: Credit) {
         let link = place.link(port);

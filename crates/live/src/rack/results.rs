@@ -1,4 +1,4 @@
-//! The results of a rack. The host of a party adds up the counts of all processes; a guest knows only its own counts.
+//! The results of a rack. The host of a party adds up the counts of all processes. A guest knows only its own counts.
 
 use super::Rack;
 use super::fidelity::{Fidelity, Meter};
@@ -58,7 +58,7 @@ impl Rack {
     pub fn fidelity(&self) -> Fidelity {
         let mut meter = Meter::new();
         let mut copies = 0;
-        // With several machines, the result is the largest share of any machine.
+        // With several machines, `steal` is the largest share of stolen CPU time of any machine.
         let mut steal: Option<f64> = None;
         for end in self.ends() {
             meter.absorb(&end.readings);

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! An entry is two words: the time at which the packet is due at the consumer, and the packet's slot, length and tag.
-//! `produced` and `consumed` count entries since the ring was made; each has its own cache line. Each side caches the
-//! other side's count. The consumer reads `produced` again when its cached count shows no further entry. The producer
-//! reads `consumed` again when its cached count shows a full ring. If the producer is asked for the
+//! `produced` and `consumed` count entries since the ring was made. Each count has its own cache line, and each side
+//! caches the other side's count. The consumer reads `produced` again when its cached count shows no further entry. The
+//! producer reads `consumed` again when its cached count shows a full ring. If the producer is asked for the
 //! [room](Producer::room), it also reads `consumed` when the cached count shows room for at most half of the ring. In a
 //! burst, one cache line of entries crosses between cores for every four packets. An impossible count, which only a
-//! faulty process can have written, is [`Broken`].
+//! faulty process can have written, causes the error [`Broken`].
 
 use super::sync::{AtomicU64, Ordering};
 use std::ops::{Deref, Not};

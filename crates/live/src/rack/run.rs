@@ -24,14 +24,14 @@ const LISTENS: std::time::Duration = std::time::Duration::from_millis(1);
 /// `look`. In a party, this thread then also exchanges messages with the other processes.
 const SELDOM: u32 = 10;
 
-/// The longest delivery time of the last messages of a process, in ns.
+/// The longest time for which the last messages of an unreachable process may still be on their way, in ns.
 const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
-    /// Runs until the rack is at rest, or until the time limit. A rack is at rest if no program uses the rack, no
-    /// packet waits or is in flight, and either all flows are delivered or no node has more to do. Calls `look` about
-    /// every 10 ms, and stops if `look` returns `Break`. Returns true unless `look` or the loss of a process stopped
-    /// the run. The calling thread receives the polling threads' events during the run.
+    /// Runs until the rack is at rest, or until the time limit. A rack is at rest if no program uses the rack, and no
+    /// packet waits or is in flight. In addition, all flows must be delivered, or no node may have more to do. Calls
+    /// `look` about every 10 ms, and stops if `look` returns `Break`. Returns true unless `look` or the loss of a
+    /// process stopped the run. The calling thread receives the polling threads' events during the run.
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
@@ -178,7 +178,7 @@ impl Rack {
         ended && self.lost.is_none()
     }
 
-    /// Exchanges the last messages of a run: the host receives them from all guests, and a guest sends its own.
+    /// Exchanges the last messages of a run: each guest sends its last message, and the host receives these messages.
     fn take_leave(&mut self, ended: bool, hearing: &mut Hearing) {
         let own = self.party.as_ref().map_or(0, Party::own);
         let last = seen(Count::default, &self.words);
@@ -198,13 +198,13 @@ impl Rack {
         };
         match others {
             Ok(others) => self.others = others,
-            // The process that was lost first has ended the run, so its error takes precedence.
+            // If another process was lost earlier, the run ended because of that loss, so `lost` keeps that loss.
             Err(lost) => self.lost = self.lost.take().or(Some(lost)),
         }
     }
 
-    /// Handles all events as fast as possible, in order, until none is left or the time limit passes. This measures
-    /// the throughput of a polling thread that never waits.
+    /// Handles all events as fast as possible, in order, until none is left or the time limit passes. Benchmarks use
+    /// this function to measure the throughput of a polling thread that never waits.
     ///
     /// # Panics
     /// If there are several polling threads.
@@ -226,8 +226,8 @@ fn seen(count: impl FnOnce() -> Count, words: &Receiver<Word>) -> Look {
 }
 
 /// Adds this process's [`Look`] to `hearing`, and handles the messages of the other processes of a party. A guest sends
-/// its `Look` to the host, and adds only the progress to `hearing`. Returns `Some` if the host has ended the run: true
-/// if all work was done or the time limit passed.
+/// its `Look` to the host, and adds only the progress to `hearing`. Returns `Some` if the host has ended the run. The
+/// value is true if all work was done or the time limit passed.
 fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<bool>, Lost> {
     if party.is_host() {
         hearing.add_own(party.own(), look);
@@ -245,8 +245,8 @@ fn exchange(party: &Party, hearing: &mut Hearing, look: Look) -> Result<Option<b
     Ok(None)
 }
 
-/// Checks that no process has been unreachable for longer than [`LAST_WORDS_NS`]. A process that ends in good order
-/// also becomes unreachable, but its last messages are still on their way.
+/// Checks that no process has been unreachable for longer than [`LAST_WORDS_NS`]. A process that has ended its run in
+/// good order also becomes unreachable, but its last messages may still be on their way.
 fn refuse_gone(party: &Party, missing: &[(u64, Gone)]) -> Result<(), Lost> {
     match missing.first() {
         Some((since, gone)) if system_ns() > since + LAST_WORDS_NS => {

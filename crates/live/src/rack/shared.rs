@@ -24,13 +24,13 @@ pub(crate) struct Region {
     map: MmapRaw,
 }
 
-/// The system refuses the memory.
+/// The memory for rings and packets cannot be allocated, passed to another process or mapped.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot get {bytes} bytes of memory for rings and packets: {why}")]
 pub struct NoMemory {
     /// Number of bytes that were requested.
     pub bytes: usize,
-    /// The system's error.
+    /// The reason, such as the system's error.
     pub why: io::Error,
 }
 
@@ -42,7 +42,7 @@ impl Region {
     pub(crate) fn new(words: usize) -> Result<Arc<Self>, NoMemory> {
         let bytes = words * WORD;
         let map = MmapOptions::new().len(bytes).map_anon().map_err(|why| NoMemory { bytes, why })?;
-        // Large pages make the run faster. The system may not have them.
+        // Large pages make the run faster. An error is ignored, because the system may not have large pages.
         let _ = map.advise(Advice::HugePage);
         // All pages exist before the clock starts. A page that is first touched during a run would make a packet late.
         map.advise(Advice::PopulateWrite).map_err(|why| NoMemory { bytes, why })?;
@@ -98,9 +98,9 @@ impl Region {
     #[expect(clippy::cast_ptr_alignment, reason = "a map begins at a page")]
     pub(crate) fn words(self: &Arc<Self>, range: Range<usize>) -> Words {
         let (first, count) = (self.map.as_ptr().cast::<AtomicU64>(), self.map.len() / WORD);
-        // SAFETY: the map is page-aligned and has `count` words. It lives as long as a `Words`, which lends the slice
-        // for no longer than the `Words` itself lives. All bit patterns are valid words, and all accesses to the memory
-        // use these atomics.
+        // SAFETY: the map is page-aligned and has `count` words. It lives at least as long as each `Words`, which lends
+        // the slice for no longer than the `Words` itself lives. All bit patterns are valid words, and all accesses to
+        // the memory use these atomics.
         let all: &'static [AtomicU64] = unsafe { std::slice::from_raw_parts(first, count) };
         Words { words: &all[range], _region: Arc::clone(self) }
     }

@@ -14,10 +14,10 @@ pub(super) struct Streams {
     sources: BTreeMap<FlowId, Source>,
     /// The flow ids of the streams in `sources`, by the key in the streams' packets.
     named: BTreeMap<FlowKey, FlowId>,
-    /// The streams that end at this thread's nodes.
+    /// The streams that end at this thread's nodes, by the key in the streams' packets.
     sinks: BTreeMap<FlowKey, Sink>,
-    /// The streams that have ended at this thread's nodes recently, in order of their ends: the time of the end, and
-    /// the key. A retransmitted packet of such a stream does not start a new stream.
+    /// The streams that have recently ended at this thread's nodes, in the order in which they ended. Each entry has
+    /// the time of the end, and the stream's key. A retransmitted packet of such a stream does not start a new stream.
     ended: VecDeque<(Time, FlowKey)>,
     /// Indexed by node: the channel to the node's program. `None` if the node has no program.
     programs: Vec<Option<Sender<Received>>>,
@@ -71,7 +71,8 @@ impl Streams {
         }
     }
 
-    /// Appends to `out` the bytes that the host of a stream's source sends.
+    /// Appends to `out` the bytes of a packet that the host of a stream's source sends. The packet carries `range` of
+    /// the stream.
     pub(super) fn fill(&mut self, range: &FlowRange, out: &mut Vec<u8>) {
         let source = self.named.get(&range.key).and_then(|flow| self.sources.get_mut(flow));
         if let Some(source) = source {

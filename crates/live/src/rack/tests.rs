@@ -202,8 +202,8 @@ fn content(stream: u64, len: usize) -> Vec<u8> {
     (0..len).map(|_| random.below(256) as u8).collect()
 }
 
-/// A program at every node sends more bytes than the window holds to two nodes, whose numbers are higher by 1 and by 7
-/// (modulo 16). It also receives two streams and checks their bytes.
+/// The program at each node sends streams to two nodes, whose numbers are higher by 1 and by 7 (modulo 16). Each stream
+/// has more bytes than the window holds. Each program also receives two streams, and the test compares their bytes.
 #[test]
 fn programs_get_the_bytes_that_others_send() {
     for threads in [1, 2] {

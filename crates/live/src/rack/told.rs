@@ -61,7 +61,7 @@ pub(super) struct Teller {
     pub(super) words: Sender<Word>,
     /// If true, every packet that a port puts on its link is reported.
     pub(super) of_packets: bool,
-    /// True if other processes share the rack, so that the real time of each event is needed.
+    /// True if other processes share the rack. The system's time of each event is then recorded.
     pub(super) is_shared: bool,
 }
 
@@ -103,9 +103,9 @@ mod tests {
     use raddle_core::{Bytes, FlowKey};
     use std::sync::mpsc;
 
-    /// A thread that was late first reports an event at its current time, and then an event that was due before. The
-    /// observer receives the events in the order in which the threads reported them, regardless of the virtual times of
-    /// the events.
+    /// A late thread reports an event at its current time, and then an event that was due earlier. The observer
+    /// receives the events in the order in which the threads reported them, regardless of the virtual times of the
+    /// events.
     #[test]
     fn threads_are_heard_in_the_order_in_which_they_spoke() {
         #[derive(Default)]

@@ -21,7 +21,8 @@ pub(super) struct Incoming {
     pub(super) link: LinkId,
     pub(super) to: NodeId,
     pub(super) port: PortId,
-    /// Lateness beyond which a packet slips: four times the serialization delay of a full packet on the link.
+    /// Lateness beyond which a packet slips, that is, is handled at the current time instead of its due time. It is
+    /// four times the serialization delay of a full packet on the link.
     pub(super) patience: Duration,
     /// True if another thread that shares this memory owns the sending end, so that this thread must check the ring for
     /// new packets.
@@ -48,7 +49,7 @@ pub(super) struct Worker {
     pub(super) incoming: Vec<Incoming>,
     pub(super) flows: VecDeque<Flow>,
     pub(super) fabric: Fabric,
-    /// Receives orders to the thread.
+    /// The channel by which the thread receives orders, if there is one.
     pub(super) ordered: Ordered,
     pub(super) time_limit: Time,
     /// Serialization delay of a full packet on the slowest link.
@@ -65,9 +66,11 @@ pub(super) struct Standing {
     pub(super) now: AtomicU64,
     pub(super) packet_hops: AtomicU64,
     pub(super) flows_delivered: AtomicU64,
-    /// Number of packets that were put into rings or wait at ports, without hello messages.
+    /// Number of packets that were put into rings or wait at ports. Credits count as packets. Packets of topology
+    /// discovery do not count.
     pub(super) put: AtomicU64,
-    /// Number of packets taken out of rings, without hello messages.
+    /// Number of packets that were taken out of rings. Credits count as packets. Packets of topology discovery do not
+    /// count.
     pub(super) taken: AtomicU64,
     /// True if all flows of the thread have started, and its nodes do nothing but send hello messages until a packet
     /// arrives.
@@ -167,8 +170,8 @@ impl Worker {
     }
 
     /// Handles all events as fast as possible, in order, until none is left or the time limit passes: virtual time
-    /// jumps from one event to the next. Measures the throughput of a rack with one polling thread. Hello messages
-    /// never end, so `rush` also ends when only hello messages are left.
+    /// jumps from one event to the next. Hello messages never end, so `rush` also ends when only hello messages are
+    /// left.
     pub(super) fn rush(&mut self) {
         let says_hello = self.nodes.iter().any(|node| node.discovery().is_some());
         let mut round: u32 = 0;
@@ -216,8 +219,8 @@ impl Worker {
             self.fabric.now = if now.since(at) > self.packet_time * 4 { now } else { at };
             match event {
                 Event::Arrival(_) => {}
-                // If a later request has replaced a tick or a wake-up, the old event is ignored. Otherwise each
-                // replaced event would schedule a further event.
+                // If a later request has replaced a tick or a wake-up, the old event is ignored. If the old event were
+                // handled, it would schedule a further event.
                 Event::Tick(node) => {
                     self.tell_time(node);
                     let node = &mut self.nodes[node.index() - self.first.index()];
@@ -244,9 +247,8 @@ impl Worker {
         }
     }
 
-    /// Sets the current time to the time that the node computes with. If a later time was passed to the node before,
-    /// the later time is used. A packet that has slipped is handled at a time that can be later than the due times of
-    /// the packets behind it.
+    /// Makes the current time at least as late as the latest time that was passed to the node before. This matters
+    /// after a slipped packet, which can be handled later than the due times of the packets behind it.
     #[inline]
     pub(super) fn tell_time(&mut self, node: NodeId) {
         let time = &mut self.times[node.index() - self.first.index()];
@@ -291,8 +293,8 @@ impl Worker {
     }
 
     /// Receives the next packet of a link. The packet's arrival is the first scheduled event. The due time comes from
-    /// this event, not from the ring: another process may have rewritten the ring entry, and time must not run ahead of
-    /// the clock.
+    /// this event, not from the ring, because another process may have rewritten the ring entry. Time must not run
+    /// ahead of the clock.
     fn receive(&mut self, i: usize, due: Time, now: Time) {
         let Self { incoming, fabric, .. } = self;
         let incoming = &mut incoming[i];

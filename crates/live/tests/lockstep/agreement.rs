@@ -15,8 +15,8 @@ use raddle_wire::r2c2::{Data, Route};
 use std::sync::Arc;
 
 const HOP_BITS: u32 = 3;
-/// The grid of all times. At 10 Gbps, packets of 50 and 100 bytes have serialization delays of 40 and 80 ns, and the
-/// links have a propagation delay of 40 ns.
+/// All times are multiples of this time. At 10 Gbps, packets of 50 and 100 bytes have serialization delays of 40 and 80
+/// ns, and the links have a propagation delay of 40 ns.
 const GRID: Duration = Duration::from_ns(40);
 
 /// Sends packets on random walks, and answers received packets, until it has sent `patience` packets.

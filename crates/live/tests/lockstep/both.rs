@@ -54,7 +54,7 @@ pub(crate) fn simulate(
     simulate_queues(topology, node, agent, |_| None, flows, limit, errors)
 }
 
-/// Like `simulate`, with a queue for each port.
+/// Like `simulate`, but `queue` may replace the queue of a link's egress port.
 pub(crate) fn simulate_queues(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,
@@ -68,7 +68,7 @@ pub(crate) fn simulate_queues(
     simulate_ports(topology, node, port, flows, limit, errors)
 }
 
-/// Like `simulate`, with a complete `PortSetup` for each port.
+/// Like `simulate`, but `port` returns the complete `PortSetup` of a link's egress port.
 pub(crate) fn simulate_ports(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,
@@ -98,7 +98,7 @@ pub(crate) fn run_in_lockstep(
     run_queues_in_lockstep(topology, node, agent, |_| None, flows, limit, errors)
 }
 
-/// Like `run_in_lockstep`, with a queue for each port.
+/// Like `run_in_lockstep`, but `queue` may replace the queue of a link's egress port.
 pub(crate) fn run_queues_in_lockstep(
     topology: &Arc<Topology>,
     node: impl FnMut(NodeId) -> Parts,

@@ -30,8 +30,9 @@ impl Host for Shared {
     }
 }
 
-/// The state of a node: the digest and the size of its table, the rate of every flow as the node would compute it, and
-/// the rate limits that the node enforces. Each rate and each limit is a pair of a flow's key and the bits of an `f64`.
+/// The state of a node. The first two values are the digest and the size of the node's flow table. The lists are the
+/// rates of all flows as the node would compute them, and the rate limits that the node enforces. Each rate and each
+/// limit is a pair of a flow's key and the bits of an `f64`.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
 struct Rack {

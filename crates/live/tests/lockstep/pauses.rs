@@ -104,8 +104,9 @@ fn the_engines_recover_from_the_same_losses() {
 }
 
 /// Checks that the packets on the links, their times, the reports, the losses and the peak backlogs are the same in
-/// both traces. Packets are compared in sorted order: the engines may list packets of one instant in different orders.
-/// In the packet engine, a port may be free again before its end-of-transmission event is handled.
+/// both traces. Packets are compared in sorted order, because the engines may list packets of one instant in different
+/// orders. The reason is that in the packet engine, a port may be free again before its end-of-transmission event is
+/// handled.
 fn assert_same(simulated: &Trace, moved: &Trace, transport: &str) {
     let packets = |trace: &Trace| {
         let mut packets = trace.packets.clone();

@@ -33,7 +33,7 @@ fn flows(nodes: u64) -> Vec<Flow> {
 }
 
 /// Builds the scheme on this topology. Returns `None` if hosts wait until their packets have left the port, or if the
-/// routing does not fit the topology.
+/// scheme or the routing does not fit the topology.
 fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<Built> {
     parts_with(scheme, routing, topology, &Settings::defaults(scheme.info.parameters))
 }
@@ -103,8 +103,8 @@ fn every_scheme_sends_the_same_bytes_in_both_engines() {
     );
 }
 
-/// In this test PDQ's header charges more bytes than its fields need. The links carry these extra bytes too, so a bad
-/// link may also damage them.
+/// In this test PDQ's header has more bytes than its fields need. The links carry these extra bytes too, so a bad link
+/// may also damage them.
 #[test]
 fn a_header_that_charges_more_than_its_fields_sends_the_same_bytes_in_both_engines() {
     let star = builders::single_switch(16, Rate::from_gbps(1), Duration::from_us(1));
@@ -127,8 +127,8 @@ fn a_header_that_charges_more_than_its_fields_sends_the_same_bytes_in_both_engin
     }
 }
 
-/// PFQ does not retransmit a lost packet, and the packet's buffer is lost too. So the links of this test lose and
-/// damage only credits: packets go one way around a ring, and only credits go the other way.
+/// PFQ does not retransmit a lost packet, and the buffer that was reserved for the packet stays occupied. So the links
+/// of this test lose and damage only credits: packets go one way around a ring, and only credits go the other way.
 #[test]
 fn pfq_gives_credits_again_that_links_lose_and_damage() {
     let mut builder = Builder::default();
@@ -188,8 +188,8 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     assert!(simulated.packets == moved.packets, "other packets");
 }
 
-/// For 2 ms the links lose one packet in five, except in the run with PFQ. So nodes miss hello messages, and sometimes
-/// mark a working link as failed. All flows are still delivered.
+/// In the first 2 ms the links lose one packet in five, except in the run with PFQ. So nodes miss hello messages, and
+/// sometimes mark a working link as failed. All flows are still delivered.
 #[test]
 fn nodes_that_say_hello_send_the_same_bytes_in_both_engines() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));

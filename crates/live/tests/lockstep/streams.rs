@@ -78,8 +78,8 @@ fn content(stream: u64, len: usize) -> Vec<u8> {
     std::iter::repeat_with(|| random.below(256) as u8).take(len).collect()
 }
 
-/// Sends two streams beside two flows of known size. Appends pieces of many sizes. Some pieces follow while many bytes
-/// are unacknowledged, others after a silence in which all bytes are acknowledged.
+/// Sends two streams in addition to the flows of known size. Appends pieces of many sizes. Some pieces follow while
+/// many bytes are unacknowledged, others after a silence in which all bytes are acknowledged.
 fn exchange(mut live: Lockstep<Reports>, name: &str) -> Reports {
     let streams = [(stream(10, 0, 8), content(0, 700_000)), (stream(11, 4, 2), content(1, 90_000))];
     let mut random = Stream::new(SEED, 0, "pieces");

@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// The state of a partition, except its nodes and pending flows.
 pub(crate) struct Fabric {
     pub(super) now: Time,
-    /// Under cut-through, the bytes that a node needs before it forwards a packet; `None` for store-and-forward.
+    /// Under cut-through, the number of bytes that a node needs before it forwards a packet. `None` for
+    /// store-and-forward.
     pub(super) header: Option<u32>,
     pub(super) events: EventQueue,
     pub(super) links: Links,
@@ -55,8 +56,8 @@ pub(super) struct Outbox {
     /// Earliest arrival time of the mail that was added since the latest call of
     /// [`Partition::next_event`](super::Partition::next_event).
     pub(super) first: Time,
-    /// True if this partition keeps a copy of each packet for another partition until the packet has left its port: if
-    /// links may fail, and under cut-through.
+    /// True if links may fail, or under cut-through. This partition then keeps a copy of each packet for another
+    /// partition until the packet has left its port.
     pub(super) keeps_copies: bool,
 }
 
@@ -68,7 +69,7 @@ impl Fabric {
         self.outbox.mail[there as usize].push(Mail { link, arrives, content });
     }
 
-    /// Drops a packet on a link. `node` and `out` are the node and the port that are reported to the observer; `out` is
+    /// Drops a packet on a link. `node` and `out` are the node and the port that are reported to the observer. `out` is
     /// `None` if the packet is lost at its arrival at `node`.
     pub(super) fn lose_on_link(
         &mut self,

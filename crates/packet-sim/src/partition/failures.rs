@@ -6,8 +6,8 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Change, DropReason, NodeId, Paused, PortId};
 use raddle_topology::Link;
 
-/// A change is processed in numbered steps, which order the entries of the log. Steps below this number belong to
-/// links, in order of link. The other steps belong to nodes, in order of node. The order does not depend on the
+/// A change of links is processed in numbered steps, which order the entries of the log. Steps below this number belong
+/// to links, in order of link. The other steps belong to nodes, in order of node. The order does not depend on the
 /// division into partitions.
 const FIRST_NODE_STEP: u64 = 1 << 32;
 

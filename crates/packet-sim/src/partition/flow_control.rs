@@ -77,7 +77,7 @@ impl Fabric {
         }
     }
 
-    /// Handles a packet that leaves the queue of the port at `link` without being sent: informs the port's agent, and
+    /// Handles a packet that leaves the queue of the port at `link` without being sent. Informs the port's agent, and
     /// frees the node's memory that the packet occupied. `arrival` is the port by which the packet arrived.
     pub(super) fn release(
         &mut self,

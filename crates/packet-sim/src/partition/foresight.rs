@@ -1,9 +1,9 @@
 //! Prefetches the data of the next events while the present event is processed. Prefetching affects only the speed of a
 //! run.
 //!
-//! An arrival follows a chain of pointers: from the port to the packet and the node, from the node to its parts, from
-//! the parts and the packet to the egress port, and from the egress port to its queue. Each element of the chain is
-//! prefetched when the element that points to it should have arrived in the cache.
+//! An arrival follows a chain of pointers. The port points to the packet and the node, and the node points to its
+//! parts. The parts and the packet lead to the egress port, and the egress port points to its queue. Each element of
+//! the chain is prefetched when the element that points to it should have arrived in the cache.
 
 use super::Partition;
 use crate::events::{Event, Kind};
@@ -67,7 +67,7 @@ impl Partition {
         }
     }
 
-    /// Prefetches the node's parts that an event will call.
+    /// Prefetches the parts of a node that will be called when an event is processed.
     #[inline]
     fn foresee_parts(&self, event: Event) {
         let index = event.index() as usize;

@@ -14,11 +14,11 @@ pub(super) struct Links {
     pub(super) classes: Vec<Class>,
     /// For each link, the partition at its far end and the link's index there. Empty if there is only one partition.
     pub(super) far: Vec<(u32, u32)>,
-    /// Histograms of queue lengths; empty unless the configuration asks for them.
+    /// Histograms of the ports' queue lengths. Empty unless the configuration asks for them.
     pub(super) depths: Vec<QueueDepths>,
 }
 
-/// Memory of a directed link and its port in bytes.
+/// Bytes of memory for a directed link and its port.
 pub(crate) const BYTES_A_LINK: usize =
     size_of::<Port>() + size_of::<PortState>() + size_of::<Option<Box<Special>>>() + size_of::<LinkId>();
 

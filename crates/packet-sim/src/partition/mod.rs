@@ -31,7 +31,7 @@ use fabric::Fabric;
 use raddle_core::{Change, Class, HoldKey, LinkId, LinkStats, Node, NodeId, Queued, Time, Totals};
 use std::sync::Arc;
 
-/// Memory of a node in bytes, without its parts.
+/// Bytes of memory for a node, without the node's parts.
 pub(crate) const BYTES_A_NODE: usize = size_of::<Node<Fabric>>();
 
 pub(crate) struct Partition {
@@ -156,7 +156,7 @@ impl Partition {
         !self.fabric.log.is_empty()
     }
 
-    /// Moves the log entries to the end of `all`, with the ids of the whole fabric.
+    /// Moves the log entries to the end of `all`. The events of these entries then have ids of the whole fabric.
     pub(crate) fn drain_log(&mut self, all: &mut Vec<(Event, u64, Heard)>) {
         let mut log = std::mem::take(&mut self.fabric.log);
         log.drain_into(all, |event| self.name(event));
@@ -180,7 +180,7 @@ impl Partition {
         self.division.home(node) == self.number
     }
 
-    /// Statistics of each link.
+    /// Statistics of each link of this partition.
     pub(crate) fn link_stats(&self) -> impl Iterator<Item = (LinkId, &LinkStats)> {
         let links = &self.fabric.links;
         links.ids.iter().copied().zip(links.ports.iter().map(|port| &port.stats))

@@ -1,5 +1,5 @@
-//! Served ports: ports that do not know a packet's departure time when the packet is queued, so that the end of a
-//! transmission may be a separate event. Also credits between neighbours.
+//! Served ports. Such a port does not know a packet's departure time when the packet is queued. So the end of a
+//! transmission may be a separate event. This module also handles credits between neighbours.
 
 #![allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
 
@@ -25,8 +25,8 @@ impl Fabric {
         }
     }
 
-    /// Queues a packet at a served port that is up. Returns true if the host must be polled: a packet was dropped, or
-    /// the host received the agent's packet.
+    /// Queues a packet at a served port that is up. Returns true if the host must be polled, because a packet was
+    /// dropped or the host received a packet that the agent sent.
     pub(super) fn enqueue_served(
         &mut self,
         node: &mut Node<Self>,
@@ -90,7 +90,8 @@ impl Fabric {
     }
 
     /// Asks the queue repeatedly which packet to drop or trim, until the queue takes or drops the arriving packet.
-    /// Returns true if the host must be polled: a packet was lost, or the host received a packet of the agent.
+    /// Returns true if the host must be polled, because a packet was lost or the host received a packet that the agent
+    /// sent.
     #[cold]
     fn make_room(
         &mut self,
@@ -187,7 +188,7 @@ impl Fabric {
     }
 
     /// Passes a trimmed packet, which joins the queue as a new packet, to the agent of a served port. Returns true if
-    /// the host must be polled, because it received the agent's packet or that packet was lost.
+    /// the host must be polled, because it received a packet that the agent sent, or because that packet was lost.
     fn meet_agent_again(&mut self, node: &mut Node<Self>, link: usize, slot: u32) -> bool {
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
         let agent = served.and_then(|served| served.agent.as_mut());
@@ -206,8 +207,7 @@ impl Fabric {
         }
     }
 
-    /// Begins the next transmission of a served port, if the port is idle and a packet of a class that is not paused
-    /// waits.
+    /// Begins the next transmission of a served port, if the port is idle and a packet waits whose class is not paused.
     pub(super) fn serve_next(&mut self, node: &Node<Self>, link: usize) {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
@@ -296,7 +296,7 @@ impl Fabric {
         self.links.ports[self.links.ports[link as usize].reverse as usize].wire.to_node as usize
     }
 
-    /// Sends a credit to the forwarder of a neighbour.
+    /// Sends a credit to the forwarder of a neighbour, unless the link is down.
     pub(super) fn send_credit(&mut self, link: usize, credit: Credit) {
         let port = &self.links.ports[link];
         if !port.up {

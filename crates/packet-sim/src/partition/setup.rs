@@ -20,12 +20,13 @@ use std::sync::Arc;
 /// A fabric, its failures and its flows, independent of the division.
 pub(crate) struct Plan {
     pub(crate) topology: Arc<Topology>,
-    /// Under cut-through, the bytes that a node needs before it forwards a packet; `None` for store-and-forward.
+    /// Under cut-through, the number of bytes that a node needs before it forwards a packet. `None` for
+    /// store-and-forward.
     pub(crate) header: Option<u32>,
     pub(crate) queue_depths: bool,
     pub(crate) changes: Arc<[Change]>,
     pub(crate) flows: Flows,
-    /// True if the observer is told of packets that ports accept.
+    /// True if the observer is told of forwarded packets.
     pub(crate) forwarded: bool,
 }
 
@@ -93,7 +94,7 @@ impl<'a> Assembly<'a> {
     /// Returns a node's id, its index in its partition, and its ports.
     pub(super) fn place_of(&self, id: NodeId) -> Place {
         let Plan { topology, .. } = self.plan;
-        let ports = u32::try_from(topology.port_count(id)).expect("a port number must fit 32 bits");
+        let ports = u32::try_from(topology.port_count(id)).expect("the number of ports must fit 32 bits");
         let first = || self.division.place_of_link(self.division.home(id), topology.link_id(id, PortId(0)));
         let first_link = if ports > 0 { first() } else { 0 };
         Place { id, index: self.division.place(id), first_link, ports }
@@ -163,8 +164,8 @@ impl<'a> Assembly<'a> {
         links.ports.len() - 1
     }
 
-    /// Adds an event, given with ids of the whole fabric. Starts of flows are ignored: [`finish`](Self::finish) adds
-    /// them.
+    /// Adds an event, whose index is an id of the whole fabric. Starts of flows are ignored, because
+    /// [`finish`](Self::finish) adds them.
     pub(super) fn event(&mut self, event: Event) {
         let (time, kind, id) = (event.time(), event.kind(), event.index());
         let link = || self.plan.topology.link(LinkId(id)).expect("the port of an event must have a link");
@@ -187,7 +188,7 @@ impl<'a> Assembly<'a> {
         self.partitions[number].fabric.events.push(Event::new(time, kind, place));
     }
 
-    /// Returns the partitions; the flows in `flows` have not started. The first partition gets `totals`.
+    /// Returns the partitions. `flows` are the flows that have not started. The first partition gets `totals`.
     pub(super) fn finish(mut self, flows: &Queued, totals: Totals) -> Vec<Partition> {
         for partition in &mut self.partitions {
             partition.flows = flows.clone();

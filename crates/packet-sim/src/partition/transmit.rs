@@ -9,15 +9,15 @@ use crate::slab::{NOWHERE, Origin};
 use crate::wire::Travelling;
 use raddle_core::{DropReason, Duration, Node, Packet, PortId, Time};
 
-/// The earliest time at which a port can start a packet without a gap in the transmission. The packet's serialization
-/// delay is `time`, and its last bit arrives at `tail`.
+/// The earliest time at which a port can begin to send a packet without a gap in the transmission. The packet's
+/// serialization delay is `time`, and its last bit arrives at `tail`.
 fn gapless(tail: Time, time: Duration) -> Time {
     Time::ZERO + tail.since(Time::ZERO + time)
 }
 
 impl Fabric {
-    /// Queues a packet at a port. Returns true if the host must be polled: a packet was dropped, or the host received a
-    /// packet of the port's agent.
+    /// Queues a packet at a port. Returns true if the host must be polled, because a packet was dropped or the host
+    /// received a packet that the port's agent sent.
     pub(super) fn accept(
         &mut self,
         node: &mut Node<Self>,
@@ -121,9 +121,9 @@ impl Fabric {
         self.events.push(Event::new(until, Kind::Tail, link));
     }
 
-    /// Puts a packet on the link behind a port. The transmission begins at `start`; under cut-through it may begin
-    /// later, because the last bit leaves only after it has arrived at the node. Returns the time at which the last bit
-    /// leaves.
+    /// Puts a packet on the link behind a port. The transmission begins at `start`. Under cut-through it may begin
+    /// later, because the last bit can leave only after it has arrived at the node. Returns the time at which the last
+    /// bit leaves.
     #[allow(clippy::cast_possible_truncation, reason = "link indices fit `u32`")]
     pub(super) fn launch(&mut self, link: usize, slot: u32, start: Time) -> Time {
         let port = &mut self.links.ports[link];
@@ -188,7 +188,7 @@ impl Fabric {
     }
 }
 
-/// Marks a packet with ECN. The function is not inlined, so that the common path without a mark stays short.
+/// Marks a packet with ECN. The function is cold, so that the common path without a mark stays short.
 #[cold]
 fn mark(packet: &mut Packet) {
     packet.mark_congestion();

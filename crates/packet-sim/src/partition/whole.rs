@@ -35,8 +35,8 @@ pub(super) struct Whole {
 /// A packet that was put on a link and has not arrived.
 struct OnTheWire {
     arrives: Time,
-    /// The packet. Its `origin` is the origin at the port. Its `tail` is the time at which the packet's last bit
-    /// arrives at the far end.
+    /// The packet. Its `origin` has the ingress port and the egress link at the node where the link starts. Its `tail`
+    /// is the time at which the packet's last bit arrives at the far end.
     parcel: Parcel,
 }
 
@@ -157,7 +157,7 @@ impl Whole {
                 port.queued = bytes(&mut ledger.iter().map(|leaving| leaving.size));
             }
             if port.is_remote {
-                // The ledger may have more packets than the `Wire`: the first bits of the additional packets have
+                // The ledger may have more packets than the `Wire`. The first bits of the additional packets have
                 // arrived at the far end, so these packets need no copy.
                 for (leaving, on_the_wire) in ledger.iter_mut().rev().zip(self.wire.iter().rev()) {
                     leaving.slot = slab.put(on_the_wire.parcel.clone());

@@ -1,10 +1,10 @@
 //! The cost of rate computations at a node (R2C2, §5.1, Fig. 8): the time of each computation, as a share of the
 //! interval between computations.
 //!
-//! A trace of flows is replayed as one node sees it, with a tick every interval. A tick counts the flows that were
-//! active at the previous tick and are still active. Three algorithms ([`Algorithm`]) compute the rates, the slowest of
-//! them only at some ticks. The measured time starts with a list of flows and ends with a list of rates. It includes
-//! the computation of routing weights.
+//! A trace of flows is replayed as one node sees it, with one tick in each interval. At a tick, three algorithms
+//! ([`Algorithm`]) compute the rates of the flows that were active at the previous tick and are still active. The
+//! slowest algorithm computes only at some ticks. An algorithm's measured time begins with a list of flows and ends
+//! with a list of their rates. It includes the computation of routing weights.
 
 mod recorded;
 mod trace;
@@ -46,13 +46,13 @@ impl Algorithm {
     }
 }
 
-/// The number of computations to time.
+/// How many computations are measured.
 #[derive(Debug, Clone, Copy)]
 pub struct Samples {
     /// Number of ticks at which the efficient and the incremental algorithm compute.
     pub ticks: usize,
-    /// Largest number of these ticks at which the reference algorithm also computes. The reference algorithm computes
-    /// at the first tick, and then at evenly spaced ticks.
+    /// Maximum number of these ticks at which the reference algorithm also computes. The reference algorithm computes
+    /// at the first of these ticks, and then at evenly spaced ticks.
     pub reference: usize,
 }
 
@@ -68,7 +68,7 @@ pub struct Replay {
 const DISAGREEMENT: f64 = 1e-9;
 
 impl Replay {
-    /// A replay on `topology` with flows routed by `protocol`. A share `headroom` of each link's rate is kept free.
+    /// A replay on `topology` with flows routed by `protocol`. The share `headroom` of each link's rate is kept free.
     #[must_use]
     pub fn new(topology: Arc<Topology>, protocol: Protocol, headroom: f64) -> Self {
         let mut capacity = vec![Rate::ZERO; topology.link_slots()];
@@ -78,8 +78,9 @@ impl Replay {
         Self { usable: usable(&capacity, headroom), routing: Routing::new(topology), protocol }
     }
 
-    /// Times the computation at each tick of a replay of `trace`, which is in order of start. Returns one list for each
-    /// algorithm, in the order of [`Algorithm::ALL`]. A list has the sorted times, in percent of the interval `rho`.
+    /// Measures the time of the computations at each tick of a replay of `trace`. The flows of `trace` must be sorted
+    /// by start. Returns one list for each algorithm, in the order of [`Algorithm::ALL`]. A list contains the
+    /// algorithm's times, sorted, in percent of the interval `rho`.
     ///
     /// The replay ends when the last flow starts, or when half of the flows have ended, whichever is later. The first
     /// tenth of the time from the first flow's start to this end is skipped. If the ticks of one node are too few,
@@ -87,7 +88,7 @@ impl Replay {
     /// counted. If the replayed time is shorter than three intervals, there may be fewer samples than requested.
     ///
     /// # Panics
-    /// If the rates of two algorithms differ by a share of more than 1e-9, or `rho` is zero.
+    /// If the relative difference between the rates that two algorithms give a flow exceeds 1e-9, or if `rho` is zero.
     #[must_use]
     pub fn overheads(&self, trace: &[Lifetime], rho: Duration, samples: Samples) -> [Vec<f64>; 3] {
         let mut overheads = [const { Vec::new() }; 3];

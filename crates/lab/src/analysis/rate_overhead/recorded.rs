@@ -28,21 +28,22 @@ pub struct Recorded {
     span: (Time, Time),
 }
 
-/// The core that computes during a replay.
+/// The processor core that computes the rates during a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Core {
-    /// This machine's core. The node is replayed in real time.
+    /// A core of this machine. The node is replayed in real time.
     This,
-    /// A core that is slower than this machine's core by this factor. The number of replays is equal to the factor.
-    /// Time jumps from event to event, and the times of the same computation are added over all replays.
+    /// A core that is slower than a core of this machine by this factor. The number of replays is equal to the factor.
+    /// In a replay, the clock jumps from event to event. The time of a computation is the sum of its times in all
+    /// replays.
     Slow(u32),
 }
 
-/// Largest number of replays of a node in real time. A replay is repeated if the p99 of the node's lateness exceeds the
-/// interval between computations. Then the node missed computations, because another process used the core.
+/// Maximum number of replays of a node in real time. A replay is repeated if the p99 of the node's lateness exceeds the
+/// interval between computations. The node may then have missed computations, because another process used the core.
 const TRIES: u32 = 5;
 
-/// Results of a replay, in percent of the interval between computations, sorted.
+/// Results of the replays of all recorded nodes, sorted, in percent of the interval between computations.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
     /// The processor time of each computation.
@@ -96,9 +97,9 @@ impl Recorded {
         Some(Self { topology, params, seed, nodes, span })
     }
 
-    /// Replays the recorded nodes one after the other, and measures every computation at the interval `rho`. The first
-    /// tenth of the recording is not counted. A computation uses only flows that the node has known for a whole
-    /// interval (R2C2 §5.1).
+    /// Replays the recorded nodes one after the other, and measures every computation. The interval between
+    /// computations is `rho`. Computations in the first tenth of the recording are not counted. A computation uses only
+    /// flows that the node has known for a whole interval (R2C2 §5.1).
     ///
     /// # Panics
     /// If `rho` is zero.

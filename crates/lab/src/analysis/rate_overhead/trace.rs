@@ -4,7 +4,7 @@ use super::Replay;
 use raddle_allocate::Incremental;
 use raddle_core::{Flow, NodeId, Time};
 
-/// A flow's source and destination, and the time for which the flow is active.
+/// A flow's source and destination, and the time span in which the flow is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
     /// Sender.
@@ -32,8 +32,8 @@ impl Live {
 }
 
 impl Replay {
-    /// The lifetimes of `flows`, which are in order of start. Each flow is a fluid at its max-min rate. The flows' own
-    /// weights, priorities and application rates are ignored.
+    /// The lifetimes of `flows`, which must be sorted by start. Each flow is a fluid that is sent at its max-min fair
+    /// rate. The flows' own weights, priorities and application rates are ignored.
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub fn lifetimes(&self, flows: &[Flow]) -> Vec<Lifetime> {

@@ -76,7 +76,8 @@ pub struct Keys {
     pub words: &'static str,
     /// The table's own keys, in the order in which the book lists them.
     pub keys: &'static [&'static dyn Declared],
-    /// Declarations whose keys the table has in addition to its own. Several tables share these keys.
+    /// Declarations of the keys that the table shares with other tables. The table has these keys in addition to its
+    /// own.
     pub others: &'static [&'static Keys],
 }
 
@@ -87,7 +88,8 @@ impl Keys {
         self.keys.iter().copied().chain(shared)
     }
 
-    /// The key named `name`, among the table's keys and the keys of all kinds that the table can have.
+    /// The key named `name`, among the table's keys and the keys of all kinds that the table can have. `None` if there
+    /// is no such key.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&'static dyn Declared> {
         let of_kinds =
@@ -96,7 +98,7 @@ impl Keys {
     }
 }
 
-/// One of the kinds that a key chooses from. A table of this kind can have further keys.
+/// A kind that the value of a key can name. A table of this kind can have further keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
     /// The kind's name.
@@ -117,12 +119,12 @@ pub struct Key<T> {
     need: Need,
     limit: Limit<T>,
     example: Option<&'static str>,
-    /// The word that messages use for the names that the key chooses from, as in "unknown routing `name`".
+    /// The word for possible values in messages, as in "unknown routing `name`".
     chosen: &'static str,
     /// Other names for values: each alias with the value that it stands for.
     also: &'static [(&'static str, &'static str)],
     kinds: &'static [Kind],
-    /// Gives all names that the key chooses from, if some of them come from the registry of schemes.
+    /// Returns all names that the value can be; `None` if none of them come from the registry of schemes.
     registered: Option<fn(&Registry) -> Choices>,
     table: Option<&'static Keys>,
 }
@@ -148,7 +150,7 @@ enum Limit<T> {
 }
 
 impl<T> Key<T> {
-    /// An optional key of this name, without a default.
+    /// An optional key named `name`, without a default.
     pub(crate) const fn new(name: &'static str) -> Self {
         let (words, need, limit, example) = ("", Need::Optional, Limit::Any, None);
         Self {
@@ -177,7 +179,7 @@ impl<T> Key<T> {
         self
     }
 
-    /// Sets the words that describe a default that is not declared as TOML.
+    /// Sets the description of the default, for a default that is not declared as TOML.
     pub(crate) const fn computed(mut self, words: &'static str) -> Self {
         self.need = Need::Computed(words);
         self
@@ -189,20 +191,21 @@ impl<T> Key<T> {
         self
     }
 
-    /// Sets the kinds that the key chooses from. Messages call the kinds `chosen`, as in "unknown `chosen`".
+    /// Sets the kinds that the value of the key can name. `chosen` is the word for these kinds in messages, as in
+    /// "unknown kind of topology `name`".
     pub(crate) const fn of(mut self, chosen: &'static str, kinds: &'static [Kind]) -> Self {
         (self.chosen, self.kinds) = (chosen, kinds);
         self
     }
 
-    /// Sets aliases of values: each alias with its declared value.
+    /// Sets the aliases of values: each alias with the value that it stands for.
     pub(crate) const fn also(mut self, also: &'static [(&'static str, &'static str)]) -> Self {
         self.also = also;
         self
     }
 
-    /// Sets the function that gives all names that the key chooses from, each with a one-line description, if some of
-    /// them come from the registry. Messages call the names `chosen`.
+    /// Sets the function that returns all names that the value can be, each with a one-line description. A key needs
+    /// this function if some of the names come from the registry. `chosen` is the word for the names in messages.
     pub(crate) const fn registered(mut self, chosen: &'static str, names: fn(&Registry) -> Choices) -> Self {
         (self.chosen, self.registered) = (chosen, Some(names));
         self
@@ -213,12 +216,13 @@ impl<T> Key<T> {
         self.kinds
     }
 
-    /// The word that messages use for the names that the key chooses from.
+    /// The word for possible values in messages.
     pub(crate) const fn chosen(&self) -> &'static str {
         self.chosen
     }
 
-    /// Declares the keys of the table that is the key's value, or of each table in the list that is its value.
+    /// Sets the declared keys of the table that is the key's value. If the value is a list of tables, these are the
+    /// keys of each table in the list.
     pub(crate) const fn table(mut self, keys: &'static Keys) -> Self {
         self.table = Some(keys);
         self
@@ -241,7 +245,8 @@ impl<T> Key<T> {
         self.name
     }
 
-    /// The declared keys of the table that is the key's value.
+    /// The declared keys of the table that is the key's value. If the value is a list of tables, these are the keys of
+    /// each table in the list.
     ///
     /// # Panics
     /// If the key declares no table.
@@ -337,7 +342,7 @@ fn shown(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A declared key, with any type of values.
+/// A declared key whose values can have any type.
 pub trait Declared: Sync + std::fmt::Debug {
     /// The key's name.
     fn name(&self) -> &'static str;
@@ -353,16 +358,17 @@ pub trait Declared: Sync + std::fmt::Debug {
     fn left_out(&self) -> Option<String>;
     /// The allowed values, in words that complete the sentence "must be …"; `None` if the type is the only limit.
     fn limit(&self) -> Option<String>;
-    /// The kinds that the key chooses from.
+    /// The kinds that the value of the key can name.
     fn kinds(&self) -> &'static [Kind];
-    /// The names that the key chooses from, each with a description.
+    /// The names that the value of the key can be, each with a description.
     fn choices(&self, registry: &Registry) -> Choices;
     /// Other names for values: each alias with the value that it stands for.
     fn aliases(&self) -> &'static [(&'static str, &'static str)];
     /// The declared value for which `text` is an alias or another spelling; `None` if `text` is itself a value, or
     /// unknown.
     fn meant(&self, text: &str, registry: &Registry) -> Option<String>;
-    /// The declared keys of the table that is the key's value.
+    /// The declared keys of the table that is the key's value; `None` if the key declares no table. If the value is a
+    /// list of tables, these are the keys of each table in the list.
     fn inner(&self) -> Option<&'static Keys>;
     /// The JSON Schema of the key's value, without the schema of the [table](Self::inner) that is the value.
     fn schema(&self) -> serde_json::Value;

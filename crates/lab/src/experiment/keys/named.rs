@@ -42,7 +42,7 @@ impl<T: Named> Read for T {
     }
 }
 
-/// A name that a key chooses from, such as the name of a kind or of a scheme.
+/// A name as the value of a key, such as the name of a kind or of a scheme.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name(pub String);
 

@@ -13,8 +13,8 @@ pub struct Inner;
 #[derive(Debug, Clone, Copy)]
 pub struct Tables;
 
-/// A table such as `{ kind = "pareto", shape = 1.05 }`. A string such as `"uniform"` is short for a table with only
-/// that kind.
+/// A table such as `{ kind = "pareto", shape = 1.05 }`. A string such as `"uniform"` stands for a table with that
+/// `kind` and no other keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Kinded;
 

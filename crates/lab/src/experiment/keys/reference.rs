@@ -147,7 +147,7 @@ pub fn explain(path: &str, registry: &Registry) -> Option<(String, Value)> {
     (!entries.is_empty()).then_some((text, Value::Array(entries)))
 }
 
-/// Appends a title and a list of names, each with its description.
+/// Appends a title and a list of names, each with its description. Appends nothing if there are no names.
 fn listed<'a>(text: &mut String, title: &str, names: impl Iterator<Item = (&'a str, &'a str)> + Clone) {
     let Some(width) = names.clone().map(|(name, _)| name.len()).max() else { return };
     let _ = writeln!(text, "\n{title}");
@@ -294,7 +294,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
 
-/// A parameter's default, as an experiment writes it.
+/// A parameter's default, as it is written in an experiment's file.
 pub(crate) fn default_of(parameter: &Parameter) -> String {
     match parameter.default {
         Setting::Duration(span) => format!("\"{span}\""),

@@ -1,5 +1,5 @@
-//! Tests the declarations of keys. Defaults and examples can be parsed, the page in the book is current, and
-//! the schema describes the experiments that Raddle ships.
+//! Tests of the declarations of keys: defaults and examples can be read, the page in the book is current, and the
+//! schema describes the experiments that Raddle ships.
 
 use super::super::ROOT;
 use super::{page, schema};
@@ -43,7 +43,7 @@ fn defaults_and_examples_of_all_keys_can_be_read() {
     assert!(keys > 200, "only {keys} keys are declared");
 }
 
-/// Collects in `found` the paths at which `value` does not match `schema`, each with the reason. Checks only the JSON
+/// Adds to `found` each path at which `value` does not match `schema`, with the reason. Checks only the JSON
 /// Schema keywords `anyOf`, `type`, `enum`, `minimum`, `maximum`, `items`, `required`, `properties` and
 /// `additionalProperties`.
 fn misfits(value: &Value, schema: &Value, path: &str, found: &mut Vec<String>) {

@@ -16,9 +16,10 @@ keys! {
             ("three_tier_clos", "clos"),
             ("star", "single_switch"),
         ]);
-        /// Rate of each link. In Clos networks, rate of the links of hosts. Required for every kind except `file`.
+        /// Rate of each link. In Clos networks, rate of the links of hosts. Required for every built-in kind except
+        /// `file`.
         LINK_RATE: Rate = Key::new("link_rate").above_zero();
-        /// Propagation delay of each link. Required for every kind except `file`.
+        /// Propagation delay of each link. Required for every built-in kind except `file`.
         LINK_DELAY: Duration = Key::new("link_delay");
         /// Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet.
         FRAMING: LinkLayer = Key::new("framing").or("\"none\"");
@@ -49,7 +50,7 @@ key! {
             !dims.is_empty() && dims.iter().all(|&k| k >= 2) && nodes.is_some_and(|n| n <= MOST_NODES)
         },
     );
-    /// Number of dimensions: the fabric has 2^n nodes.
+    /// Number of dimensions, n. The fabric has 2^n nodes.
     pub(super) DIMENSIONS: u32 = Key::new("dimensions").required().example("9").within(1.0, 24.0);
     /// Number of leaves.
     pub(super) LEAVES: u32 = nodes("leaves").example("32");

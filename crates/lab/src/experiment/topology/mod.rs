@@ -43,17 +43,17 @@ const MOST_NODES: u64 = 1 << 24;
 /// The fabric, by its kind.
 #[derive(Debug, Clone)]
 pub enum Fabric {
-    /// Wrap-around grid; the number of nodes in each dimension.
+    /// Wrap-around grid, with the number of nodes in each dimension.
     Torus(Vec<u32>),
-    /// Grid without wrap-around; the number of nodes in each dimension.
+    /// Grid without wrap-around, with the number of nodes in each dimension.
     Mesh(Vec<u32>),
-    /// Hypercube of 2^n nodes; the value is n.
+    /// Hypercube of 2^n nodes. The value is n.
     Hypercube(u32),
     /// Two or three levels of switches.
     Clos {
-        /// Numbers of pods, switches and hosts.
+        /// How many pods, switches and hosts the network has.
         size: ClosSize,
-        /// Rates of the links of each level.
+        /// Rates of the links at each level.
         rates: ClosRates,
     },
     /// Extended generalized fat tree: a node of any level can have several parents.
@@ -83,7 +83,7 @@ pub enum Fabric {
         /// Rate of the link between the two switches.
         bottleneck_rate: Rate,
     },
-    /// One switch; the value is its number of hosts.
+    /// One switch. The value is its number of hosts.
     SingleSwitch(u32),
     /// A graph from a file.
     File(Arc<Topology>),
@@ -160,7 +160,7 @@ impl TopologySpec {
         Ok((Self { fabric, link_rate, link_delay, link_layer, slow, at }, section.finish()?))
     }
 
-    /// Reads the remaining keys of a fabric whose links already have their rates and delays.
+    /// Reads the remaining keys of a fabric that itself determines the rates and delays of its links.
     fn made_elsewhere(
         mut section: Section<'_>,
         fabric: Fabric,
@@ -212,10 +212,10 @@ impl TopologySpec {
     }
 }
 
-/// The name of a graph format, and the function that reads it.
+/// The name of a graph format in messages, and the function that reads a graph in this format.
 type Format = (&'static str, fn(&str) -> Result<Topology, io::ReadError>);
 
-/// The formats of graph files, each with the ending of its files.
+/// The formats of graph files: the value of the key `format`, the ending of the files' names, and the format itself.
 const FORMATS: [(&str, &str, Format); 3] = [
     ("graphml", ".graphml", ("GraphML graph", io::read_graphml)),
     ("node_link", ".json", ("node-link JSON graph", io::read_node_link)),
@@ -251,7 +251,7 @@ fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem>
     }
 }
 
-/// Reads the size of an extended generalized fat tree: the children and parents for each level.
+/// Reads the size of an extended generalized fat tree: the number of children and the number of parents at each level.
 fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
     let (children, parents) = (section.read(&CHILDREN)?, section.read(&PARENTS)?);
     let (below, above) = (children.len(), parents.len());
@@ -259,8 +259,8 @@ fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
         below == above,
         &PARENTS,
         &format!("`children` and `parents` must have the same number of levels (got {below} and {above})"),
-        "give one number per level, from the lowest level up: in `children`, the children of its switches; in \
-         `parents`, the parents of the nodes below it",
+        "give one number for each level of switches, the lowest level first: in `children`, the number of children of \
+         a switch; in `parents`, the number of parents of a node one level below",
     )?;
     Ok(XgftSize { children, parents })
 }

@@ -26,7 +26,7 @@ pub(super) struct Slow {
 enum Which {
     /// All links from the first node to the second.
     Between(NodeId, NodeId),
-    /// A number of random links from switches of `level` in a tree to their parents.
+    /// `links` random links from the switches at `level` of a tree to their parents.
     Random { level: u32, links: u32 },
 }
 
@@ -45,7 +45,7 @@ keys! {
         FROM: u32 = Key::new("from").example("0");
         /// The node to which the links lead.
         TO: u32 = Key::new("to").example("1");
-        /// Links of a tree that the seed chooses.
+        /// Random links of a tree. The seed determines them.
         RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ level = 1, links = 4 }");
         /// Rate of the links.
         RATE: Rate = Key::new("rate").example("\"2.5 Gbps\"");
@@ -55,7 +55,7 @@ keys! {
         BOTH: bool = Key::new("both").or("false");
     }
 
-    /// Links from switches of a level of a tree to their parents.
+    /// Links from the switches at one level of a tree to their parents.
     RANDOM_LINKS = "topology.slow.random" {
         /// Level of the switches. Switches with links to hosts have level 1.
         LEVEL: u32 = Key::new("level").required().example("1");
@@ -189,8 +189,8 @@ fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<
     Ok(links)
 }
 
-/// The links from the switches of a level of a tree to their parents, ordered by switch. Returns an error if there are
-/// none.
+/// The links from the switches at one level of a tree to their parents, ordered by switch. Returns an error if there
+/// are none.
 fn uplinks(topology: &Topology, level: u32, place: &At) -> Result<Vec<LinkId>, Problem> {
     let Shape::Xgft(size) = topology.shape() else {
         let what = "`level` needs a tree, and this topology is not a tree";
@@ -238,8 +238,8 @@ mod tests {
 
     #[test]
     fn named_links_are_slowed_one_way_or_both() {
-        // Three of the four slow links of specifications/cee.md §6.4, which lead down from the roots towards the second
-        // half of the hosts.
+        // These are three of the four slow links of specifications/cee.md §6.4. They lead down from the roots towards
+        // the second half of the hosts.
         let tables = [(16, 14, "rate = \"2.5 Gbps\""), (18, 14, "share = 0.1"), (17, 15, "share = \"10%\"")]
             .map(|(from, to, rate)| format!("[[topology.slow]]\nfrom = {from}\nto = {to}\n{rate}\n"))
             .join("\n");
@@ -259,7 +259,7 @@ mod tests {
         }
         assert_eq!(chosen[7], slow(random, 7));
         // Each of the 40 seeds chooses one of 8 links. With a probability of 96%, 40 random choices include all 8
-        // links, and these seeds do.
+        // links. The choices of these seeds do.
         let mut different = chosen.clone();
         different.sort_unstable();
         different.dedup();

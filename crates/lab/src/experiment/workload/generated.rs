@@ -1,4 +1,4 @@
-//! Workloads drawn from a seed: arrivals, sizes, pairs, and the number of flows.
+//! Workloads whose flows are drawn at random: their arrivals, sizes, pairs and number of flows.
 
 use super::keys::{
     APP_RATE, ARRIVALS, ARRIVALS_KEYS, ARRIVALS_KIND, ARRIVALS_LOAD, BELOW, BURST, BY, CDF, DEADLINE,
@@ -69,7 +69,7 @@ fn part(section: &mut Section<'_>, key: &Key<Kinded>) -> Result<Table, Problem> 
     section.kinded(key)?.ok_or_else(|| section.missing(key))
 }
 
-/// Reads the number of flows: `flows`, `duration` or `once`.
+/// Reads what determines the number of flows: `flows`, `duration` or `once`.
 fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
     let (flows, window) = (section.get(&FLOWS)?, section.get(&DURATION)?);
     let once = section.get(&ONCE)?.unwrap_or(false);

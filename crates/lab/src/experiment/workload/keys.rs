@@ -16,7 +16,7 @@ keys! {
     /// The flows, described in one of these ways: drawn flows (`arrivals`, `sizes`, `pairs`), long flows at a `load`, a
     /// `hotspot`, a `list`, a `file`, or the messages of a program (`goal`, `skeleton`, `collective`).
     pub(crate) WORKLOAD = "workload" {
-        /// Starts of drawn flows.
+        /// Start times of drawn flows.
         ARRIVALS: Kinded = Key::new("arrivals").table(&ARRIVALS_KEYS).example("{ kind = \"poisson\", mean_gap = \"1 us\" }");
         /// Sizes of drawn flows.
         SIZES: Kinded = Key::new("sizes").table(&SIZES_KEYS).example("{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }");
@@ -24,20 +24,20 @@ keys! {
         PAIRS: Kinded = Key::new("pairs").table(&PAIRS_KEYS).example("\"uniform\"");
         /// Number of drawn flows. Give `flows`, `duration` or `once`.
         FLOWS: u32 = Key::new("flows").above_zero().example("1000");
-        /// Drawn flows start until this time. Long flows and the victims of a hotspot send until this time.
+        /// Drawn flows start before this time. Long flows and the victims of a hotspot send until this time.
         DURATION: Duration = Key::new("duration").above_zero().example("\"10 ms\"");
         /// If true, each pair has one flow.
         ONCE: bool = Key::new("once").computed("`false`").example("true");
         /// Deadlines of drawn flows. If left out, flows have no deadlines.
         DEADLINES: Kinded = Key::new("deadlines").table(&DEADLINES_KEYS).example("{ kind = \"fixed\", deadline = \"1 ms\" }");
-        /// One long flow per pair sends from time 0 on. The long flows of a sender together have this share of its
-        /// link's rate.
+        /// If given, one long flow per pair sends from time 0 on. The sum of the rates of a sender's long flows is this
+        /// share of its link's rate.
         LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
         /// Hosts that send to the same host, alone or in addition to the flows of `pairs`.
         HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
-        /// A list of single flows.
+        /// A list of flows.
         LIST: Tables = Key::new("list").table(&FLOW_KEYS).example("[{ src = 0, dst = 1, size = \"1 MB\" }]");
-        /// A file of flows, relative to the experiment's file.
+        /// Path of a file of flows, relative to the experiment's file.
         FILE: String = Key::new("file").example("\"trace.txt\"");
         /// Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
         FORMAT: Name = Key::new("format").of("format", &[
@@ -58,14 +58,14 @@ keys! {
         /// Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no
         /// message uses rendezvous.
         EAGER: Eager = Key::new("eager").or("\"16 KB\"");
-        /// Number of statements of a GOAL file that each rank reads ahead.
+        /// Number of statements that each rank reads ahead in its program.
         LOOKAHEAD: u64 = Key::new("lookahead").or("4096").above_zero();
         /// The rule that assigns ranks to hosts.
         PLACEMENT: Placement = Key::new("placement").or("\"random\"");
         ..&SKELETON_KEYS, &FLOW_TRAITS;
     }
 
-    /// Starts of drawn flows. A string stands for a table with that `kind` and no other keys.
+    /// Start times of drawn flows. A string stands for a table with that `kind` and no other keys.
     pub(super) ARRIVALS_KEYS = "workload.arrivals" {
         /// The kind of arrivals.
         ARRIVALS_KIND: Name = Key::new("kind").required().of("kind of arrivals", ARRIVALS_KINDS);
@@ -120,11 +120,11 @@ keys! {
         DESTINATION: u32 = Key::new("destination").computed("depends on `type`").example("31");
         /// The hosts that send.
         SOURCES: Vec<u32> = Key::new("sources").example("[0, 8]");
-        /// Number or share of hosts that send, in place of `sources`.
+        /// Number of hosts that send, or their share of all hosts, in place of `sources`.
         DEGREE: Degree = Key::new("degree").computed("depends on `type`").example("4");
         /// Sum of the sources' rates, divided by the rate of the destination's link.
         SEVERITY: f64 = Key::new("severity").computed("depends on `type`").above_zero().example("1.8");
-        /// Time at which the sources begin.
+        /// Time at which the sources begin to send.
         HOTSPOT_START: Duration = Key::new("start").computed("depends on `type`").example("\"10 ms\"");
         /// Time for which the sources send.
         HOTSPOT_DURATION: Duration = Key::new("duration").computed("depends on `type`").above_zero().example("\"20 ms\"");
@@ -154,7 +154,7 @@ keys! {
         DST: u32 = Key::new("dst").required().example("1");
         /// The size.
         FLOW_SIZE: Bytes = Key::new("size").required().above_zero().example("\"1 MB\"");
-        /// The start.
+        /// Time at which the flow starts.
         START: Duration = Key::new("start").or("\"0 ns\"");
         /// Time after the start by which the flow should be complete. If left out, there is no deadline.
         FLOW_DEADLINE: Duration = Key::new("deadline").above_zero().example("\"1 ms\"");
@@ -169,7 +169,7 @@ keys! {
         RANKS: u32 = Key::new("ranks").above_zero().example("64");
         /// Problem size class of the NAS Parallel Benchmarks.
         CLASS: Name = Key::new("class").computed("the published value").example("\"D\"").registered("class", classes);
-        /// Sizes of the grid of `halo`: one to three numbers.
+        /// Number of ranks of `halo` in each dimension of the grid: one to three numbers.
         GRID: Vec<u32> = Key::new("grid").example("[16, 16]").such("one to three numbers above 0", |dims: &Vec<u32>| {
             (1..=3).contains(&dims.len()) && !dims.contains(&0)
         });
@@ -184,7 +184,7 @@ keys! {
         ITERATIONS: u32 = Key::new("iterations").computed("the program's own").above_zero().example("10");
         /// Time for which ranks compute in each iteration.
         COMPUTE: Duration = Key::new("compute").computed("the program's own, as measured").example("\"10 ms\"");
-        /// If true, messages are scaled by the published factor of the skeleton.
+        /// If true, the sizes of messages are multiplied by the published factor of the skeleton.
         SCALED: bool = Key::new("scaled").or("false");
         /// The sizes of messages are multiplied by this factor.
         SCALE: u64 = Key::new("scale").or("1").above_zero();
@@ -193,13 +193,13 @@ keys! {
     /// Properties that applications choose for their flows.
     pub(super) FLOW_TRAITS = "workload" {
         /// Rate at which the application of each flow produces bytes. If left out, all bytes are available at the
-        /// start.
+        /// flow's start.
         APP_RATE: Rate = Key::new("app_rate").above_zero();
-        /// Process that determines when an application with `app_rate`, `load` or a hotspot produces frames.
+        /// Process that determines when an application produces frames. This key needs `app_rate`, `load` or `hotspot`.
         PROCESS: Kinded = Key::new("process").computed("`\"constant\"`").table(&PROCESS_KEYS).example("\"poisson\"");
         /// Weight of each flow in the allocation of rates.
         WEIGHT: u64 = Key::new("weight").or("1").within(1.0, 255.0);
-        /// Priority of each flow; 0 is served first.
+        /// Priority of each flow. Priority 0 is served first.
         PRIORITY: u64 = Key::new("priority").or("0").within(0.0, 15.0);
     }
 }
@@ -213,7 +213,7 @@ fn is_share_of_a_link(load: &f64) -> bool {
 }
 
 key! {
-    /// Mean time between the starts of two flows, over the whole fabric.
+    /// Mean time between the starts of two successive flows, over the whole fabric.
     pub(super) MEAN_GAP: Duration = Key::new("mean_gap").above_zero().example("\"1 us\"");
     /// Mean number of flows that start per unit of time, in place of `mean_gap`.
     pub(super) RATE: Frequency = Key::new("rate").example("\"5000 / s\"").such(
@@ -223,18 +223,18 @@ key! {
     /// Offered load as a share of the capacity, in place of `mean_gap`. The capacity is the sum of the senders' link
     /// rates, divided by the fabric's oversubscription.
     pub(super) ARRIVALS_LOAD: f64 = Key::new("load").above_zero().example("0.5");
-    /// Mean flow size that converts the load into a mean time between starts.
+    /// Mean flow size with which `load` is converted into a mean time between starts.
     pub(super) MEAN_SIZE: Bytes = Key::new("mean_size").computed("the mean of `sizes`").above_zero().example("\"100 KB\"");
     /// If true, the gaps between starts are scaled so that the offered load of the drawn flows is exactly `load`.
     pub(super) EXACT: bool = Key::new("exact").or("false");
-    /// Time between the starts of two flows.
+    /// Time between the starts of two successive flows.
     pub(super) GAP: Duration = Key::new("gap").required().above_zero().example("\"1 us\"");
     /// Each flow starts at a random time between 0 and this time.
     pub(super) JITTER: Duration = Key::new("jitter").or("\"0 ns\"").example("\"1 us\"");
     /// Rate of each sender, as a share of its link's rate.
     pub(super) SENDER_LOAD: f64 =
         Key::new("load").required().example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
-    /// Size of a frame. Each frame is a flow, except with `bursty`. CEE's evaluation uses 1500 B.
+    /// Size of a frame. Each frame is a flow, except with `bursty`.
     pub(super) FRAME: Bytes = Key::new("frame").or("\"1500 B\"").above_zero();
     /// Mean number of frames in a burst.
     pub(super) BURST: u32 = Key::new("burst").required().above_zero().example("10");
@@ -245,19 +245,20 @@ key! {
         "greater than 1, so that the mean is finite",
         |shape: &f64| *shape > 1.0,
     );
-    /// Mean size.
+    /// Mean flow size.
     pub(super) MEAN: Bytes = Key::new("mean").required().above_zero().example("\"100 KB\"");
-    /// Smallest size.
+    /// Smallest flow size.
     pub(super) MIN: Bytes = Key::new("min").required().above_zero().example("\"2 KB\"");
-    /// Largest size.
+    /// Largest flow size.
     pub(super) MAX: Bytes = Key::new("max").required().example("\"198 KB\"");
-    /// A file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage.
+    /// Path of a file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative
+    /// percentage.
     pub(super) CDF: String = Key::new("file").required().example("\"web.cdf\"");
-    /// Share of the hosts that send and receive flows.
+    /// Share of the hosts that take part in each permutation.
     pub(super) FRACTION: Fraction = Key::new("fraction").or("1.0").such("above 0", |share: &Fraction| share.0 > 0.0);
     /// Number of permutations.
     pub(super) TIMES: u32 = Key::new("times").or("1").above_zero();
-    /// The pods between which flows run. If left out, all pods.
+    /// The pods between which flows run. If left out, flows run between all pods.
     pub(super) PODS: Vec<u32> =
         Key::new("pods").example("[0, 1]").such("at least two pods", |pods: &Vec<u32>| pods.len() > 1);
     /// Probability that the destination is in the source's rack.
@@ -278,7 +279,7 @@ key! {
     pub(super) MEAN_DEADLINE: Duration = Key::new("mean").required().above_zero().example("\"20 ms\"");
     /// Shortest deadline: shorter drawn deadlines are raised to it.
     pub(super) MIN_DEADLINE: Duration = Key::new("min").or("\"0 ns\"").example("\"3 ms\"");
-    /// Only flows below this size have deadlines.
+    /// Only flows below this size have deadlines. If left out, all flows have deadlines.
     pub(super) BELOW: Bytes = Key::new("below").above_zero().example("\"40 KB\"");
     /// Mean number of frames in a burst.
     pub(super) PROCESS_BURST: u32 = Key::new("burst").required().above_zero().example("10");

@@ -40,7 +40,7 @@ use ranks::{Ranks, Size};
 /// The name of a flow file format, and the function that reads it.
 type Format = (&'static str, fn(&str, &Topology) -> Result<Vec<Flow>, Misread>);
 
-/// The formats of flow files, each with the ending of its files.
+/// The formats of flow files. Each entry has the name of the format, the ending of the files' names, and the format.
 const FORMATS: [(&str, &str, Format); 2] = [
     ("hpcc", ".txt", ("HPCC flow file", read_hpcc)),
     ("htsim", ".cm", ("htsim connection matrix", read_htsim)),
@@ -80,7 +80,7 @@ impl WorkloadSpec {
         let at = section.at_name(way.unwrap_or("flows")).clone();
         if !matches!(way, None | Some("hotspot" | "pairs")) && section.has(&HOTSPOT) {
             let hint = "give the hotspot alone, or with `pairs`";
-            let what = "a hotspot can only be combined with flows between `pairs`";
+            let what = "a hotspot can be combined only with flows between `pairs`";
             return Err(section.contradiction(&HOTSPOT, what, hint));
         }
         let flows = match way {
@@ -122,7 +122,7 @@ impl WorkloadSpec {
     /// Generates the flows on `topology`.
     ///
     /// # Errors
-    /// If the topology does not allow the flows.
+    /// If the topology does not allow the flows, or if the flow file is malformed.
     pub fn flows(&self, topology: &Topology, seed: u64) -> Result<Flows, Problem> {
         match &self.flows {
             Kind::Generated(workload) => {
@@ -153,7 +153,8 @@ impl WorkloadSpec {
         Ok(())
     }
 
-    /// Number of flows that start at time 0 or soon after, if that number is known before the flows are generated.
+    /// Number of flows, if all flows start at time 0 or shortly after, and if their number is known before they are
+    /// generated.
     pub(crate) fn at_once(&self) -> Option<u64> {
         let Kind::Generated(workload) = &self.flows else { return None };
         match (workload.arrivals, workload.amount) {
@@ -189,7 +190,7 @@ impl WorkloadSpec {
         matches!(self.flows, Kind::Programs)
     }
 
-    /// The flows as a list.
+    /// The flows as a list. The list is empty if programs begin the flows.
     fn list(&self, topology: &Topology, seed: u64) -> Result<Vec<Flow>, Problem> {
         match &self.flows {
             Kind::Generated(_) => Ok(self.flows(topology, seed)?.iter().collect()),
@@ -267,7 +268,7 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
     Problem::at(at, Cause::Contradiction { what: error.to_string(), hint: hint.to_owned() })
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the keys are at most 255")]
+#[allow(clippy::cast_possible_truncation, reason = "the values of the keys are at most 255")]
 fn read_weight_and_priority(section: &mut Section<'_>) -> Result<(u8, u8), Problem> {
     Ok((section.read(&WEIGHT)? as u8, section.read(&PRIORITY)? as u8))
 }

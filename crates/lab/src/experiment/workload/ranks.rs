@@ -38,12 +38,12 @@ pub(crate) struct Size {
     /// Number of messages of all ranks. For a skeleton, messages outside the main loop are counted once for each
     /// iteration, so this number can be too large.
     pub(crate) messages: u64,
-    /// Estimate of the number of messages in flight at a time. For a skeleton, the messages of a run with one
-    /// iteration; for a GOAL file, which has no iterations, one message for each rank.
+    /// Estimate of the number of messages that are in flight at the same time. For a skeleton, it is the number of
+    /// messages of a run with one iteration. For a GOAL file, which has no iterations, it is the number of ranks.
     pub(crate) at_a_time: u64,
     /// Size of the largest message in bytes, after scaling.
     pub(crate) largest: u64,
-    /// Mean number of operations that a rank reads before it begins its first operation.
+    /// Estimate of the mean number of operations that a rank reads before it begins its first operation.
     pub(crate) read_ahead: u64,
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Placement {
 /// Size in bytes. A message of at least this size is sent only when the receiver is ready (rendezvous).
 pub(super) struct Eager(u64);
 
-/// The text that stands for a limit above the size of every message, so that no message uses rendezvous.
+/// The value of the key `eager` with which no message uses rendezvous.
 const ALWAYS: &str = "always";
 
 impl Read for Eager {
@@ -114,7 +114,8 @@ impl Programs {
         }
     }
 
-    /// The mean number of operations among the first `window` statements of a rank, estimated from some ranks.
+    /// The mean number of operations among the first `window` statements of a rank, estimated from at most [`SAMPLES`]
+    /// ranks.
     fn read_ahead(&self, window: u64) -> u64 {
         let sample = (0..self.ranks()).step_by(self.ranks().div_ceil(SAMPLES).max(1) as usize);
         let count = sample.len().max(1);
@@ -178,7 +179,8 @@ impl Ranks {
         key: &dyn Declared,
     ) -> Result<Self, Problem> {
         let placement = section.read(&PLACEMENT)?;
-        // All iterations are equal, so a run with one iteration gives the messages in flight and the largest message.
+        // All iterations are equal, so a run with one iteration gives the largest message and the estimate of the
+        // messages in flight.
         let (at_a_time, largest) = Skeleton { iterations: 1, ..skeleton.clone() }.messages();
         let largest = check_largest(section, largest, settings.scale)?;
         let messages = at_a_time.saturating_mul(skeleton.iterations.into());

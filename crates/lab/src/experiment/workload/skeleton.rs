@@ -1,4 +1,4 @@
-//! Workloads that Raddle generates as programs: skeletons of known programs, halo exchanges on a grid, collective
+//! Workloads that Raddle generates as programs: skeletons of known programs, halo exchanges on a grid, and collective
 //! operations.
 
 use super::keys::{

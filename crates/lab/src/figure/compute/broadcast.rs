@@ -9,7 +9,7 @@ use raddle_topology::routing::Routing;
 use raddle_topology::{Hops, Topology, builders};
 use std::sync::Arc;
 
-/// Number of events of a flow: START and FINISH.
+/// Number of events of each flow: START and FINISH.
 const EVENTS: f64 = 2.0;
 
 /// Bytes that a broadcast puts on the links of a topology without switches. The packet crosses each edge of a spanning
@@ -121,8 +121,8 @@ mod tests {
         };
         let shortest = overheads("fabric = \"torus\", dims = [4, 4]", "[1]")[0];
         assert!((by("rps") / shortest - 1.0).abs() < 1e-6);
-        // A VLB route leads through a random node, so its mean length is twice the mean distance to a random node. The
-        // mean distance is 2 if the source is among these nodes, and 32/15 if it is not.
+        // A VLB route leads through a random node, so its mean length is twice the mean distance to a random node. This
+        // distance is 2 hops if the random node can be the source, and 32/15 hops if it cannot.
         assert!((by("vlb") * 4.0 - shortest * 32.0 / 15.0).abs() < 1e-6);
     }
 

@@ -12,7 +12,7 @@ use crate::figure::runs::{Data, Run};
 use raddle_schemes::transport::r2c2::EVENT_BYTES;
 use raddle_topology::{Hops, builders};
 
-/// Number of events of a flow: START and FINISH.
+/// Number of events of each flow: START and FINISH.
 const EVENTS: f64 = 2.0;
 
 /// Bytes that a flow event puts on the links of a torus with a controller, divided by the bytes with broadcasts. There

@@ -1,6 +1,10 @@
 //! `[compute] kind = "forwarding-cost"`: processor time that a switch takes to forward a packet, in ns. The figure's
-//! own live experiment is run with each of the routings. Quantities: `forward`, the time of a forwarding decision;
-//! `dre`, the time to count the packet in a rate estimator; `faithful`, 1 if the run was faithful and 0 otherwise.
+//! own live experiment is run with each of the routings.
+//!
+//! Quantities of each routing:
+//! - `forward`: the time of a forwarding decision, one value for each packet
+//! - `dre`: the time to count the packet in a rate estimator, one value for each packet
+//! - `faithful`: 1 if the run was faithful, otherwise 0
 
 use super::keys::{KIND, ROUTINGS, SWITCH};
 use super::{Context, run};
@@ -14,7 +18,7 @@ use raddle_live::timed::{Times, time};
 use raddle_packet_sim::Threads;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-/// Largest number of live runs with each routing. The results come from the first faithful run, or from the last run if
+/// Maximum number of live runs with each routing. The results come from the first faithful run, or from the last run if
 /// no run is faithful.
 const TRIES: u32 = 5;
 
@@ -63,7 +67,7 @@ fn attempt(
     let mut prepared = document.prepare()?;
     if prepared.experiment.engine.kind != EngineKind::Live {
         let hint = "choose kind = \"live\" in [engine]";
-        return Err(refused(&KIND, "forwarding decisions can only be timed in a live run".to_owned(), hint));
+        return Err(refused(&KIND, "forwarding decisions can be timed only in a live run".to_owned(), hint));
     }
     let (tell, told) = mpsc::channel();
     let mut bare = std::mem::replace(&mut prepared.parts.node, Box::new(|_| Parts::default()));
@@ -137,7 +141,7 @@ kind = "forwarding-cost"
         };
         let all: Vec<(String, usize)> = runs.iter().map(of).collect();
         assert_eq!(all.len(), 6);
-        // 100 KB make 69 segments of 1,460 bytes. The acknowledgements are additional packets.
+        // 100 KB make 69 segments of at most 1,460 bytes. The acknowledgements are additional packets.
         for (labels, count) in all.iter().filter(|(labels, _)| !labels.contains("faithful")) {
             assert!(*count > 69, "{labels}: {count}");
         }

@@ -11,9 +11,12 @@ use raddle_wire::r2c2::{Announcement, Assignment, Event, Route, UNLIMITED_KBPS};
 /// Number of bits that name the link of a hop (R2C2 §4.2).
 const HOP_BITS: u32 = 3;
 
-/// Computes every limit, each of which is the largest possible value: `nodes`, the number of nodes that an endpoint
-/// field can distinguish; `hops`, the number of hops of a source route; `demand`, a demand in bit/s; `assignments`, the
-/// number of assignments in an announcement of `packet` bytes; `loads`, the number of loads in an Expeditus tag.
+/// Computes every limit. Each limit is the largest possible value:
+/// - `nodes`: the number of nodes that the source field of an event can distinguish
+/// - `hops`: the number of hops of a source route
+/// - `demand`: a demand in bit/s
+/// - `assignments`: the number of assignments in an announcement of `packet` bytes
+/// - `loads`: the number of loads in an Expeditus tag
 pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let packet = section.read(&PACKET)?;
     let assignments = packet.0.saturating_sub(Announcement::LEN as u64) / Assignment::LEN as u64;
@@ -28,7 +31,7 @@ pub(super) fn read_off(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     Ok(limits.map(|(limit, number)| run(&[("limit", limit)], Data::Number(number))).into())
 }
 
-/// Number of values that a field of an event can have. The argument is a function that reads the field; its result type
+/// Number of values that a field of an event can have. The argument is a function that reads the field. Its result type
 /// gives the field's size.
 fn values<T>(_: fn(&Event) -> T) -> f64 {
     (1_u64 << (8 * size_of::<T>())) as f64

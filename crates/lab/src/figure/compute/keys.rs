@@ -16,10 +16,10 @@ keys! {
     pub(super) FABRIC = "compute.fabrics" {
         /// Label of the fabric.
         FABRIC_LABEL: String = Key::new("label").required().example("\"k = 4\"");
-        /// The fabric.
+        /// The topology of the fabric.
         FABRIC_TOPOLOGY: Inner =
             Key::new("topology").required().table(&TOPOLOGY).example("{ kind = \"fat_tree\", k = 4, … }");
-        /// Seed of the fabric.
+        /// Seed of the random choices in the topology.
         FABRIC_SEED: u64 = Key::new("seed").or("1");
     }
 
@@ -32,7 +32,7 @@ keys! {
             Kind { name: "torus", words: "wrap-around grid", keys: &[] },
             Kind { name: "mesh", words: "grid without wrap-around", keys: &[] },
         ]);
-        /// The routing of data. If left out, shortest paths.
+        /// The routing protocol of data. If left out, data takes shortest paths.
         GRID_PROTOCOL: Name = Key::new("protocol").example("\"rps\"").registered("routing protocol", |_| protocols());
         ..&GRID;
     }
@@ -50,7 +50,7 @@ keys! {
     pub(super) SCHEME = "compute.schemes" {
         /// Label of the protocol.
         SCHEME_LABEL: String = Key::new("label").required().example("\"RPS\"");
-        /// The protocol.
+        /// The routing protocol.
         PROTOCOL: Name =
             Key::new("protocol").required().example("\"rps\"").registered("routing protocol", |_| protocols());
     }
@@ -59,7 +59,7 @@ keys! {
     pub(super) PATTERN_KEYS = "compute.patterns" {
         /// Label of the pattern.
         PATTERN_LABEL: String = Key::new("label").required().example("\"UR\"");
-        /// The pattern.
+        /// The traffic pattern.
         PATTERN: Name = Key::new("pattern").required().example("\"uniform\"").registered("pattern", |_| {
             PATTERNS.iter().map(|&(name, _)| (name.to_owned(), "")).collect()
         });
@@ -159,7 +159,7 @@ key! {
     pub(super) SMALL: Bytes = Key::new("small").required().above_zero().example("\"10 KB\"");
     /// Size of large flows.
     pub(super) LARGE: Bytes = Key::new("large").required().above_zero().example("\"35 MB\"");
-    /// Shares of all bytes that small flows carry; there is a result for each share.
+    /// Shares of all bytes that small flows carry. There is a result for each share.
     pub(super) SHARES: Vec<Fraction> = Key::new("shares").required().example("[0, 0.05, 1]");
     /// Size of a controller's message without its rates.
     pub(super) HEADER: Bytes = Key::new("header").required().example("\"16 B\"");
@@ -169,7 +169,7 @@ key! {
     pub(super) INTERVAL: Duration = Key::new("interval").required().above_zero().example("\"500 us\"");
     /// Mean time between the starts of two successive flows.
     pub(super) MEAN_GAP: Duration = Key::new("mean_gap").required().example("\"1 us\"");
-    /// Numbers of flows that each node sends.
+    /// Numbers of flows that a node sends. There are results for each number.
     pub(super) FLOWS: Vec<u32> = Key::new("flows").required().example("[1, 5, 10]");
     /// The fabric.
     pub(super) RATE_TOPOLOGY: Inner =
@@ -196,11 +196,11 @@ key! {
         Key::new("traces").required().table(&TRACE).example("[{ label = \"10 MB\", workload = { … } }]");
     /// Number of nodes whose computations are replayed.
     pub(super) NODES: u32 = Key::new("nodes").or("1").above_zero();
-    /// Factor by which the slow core is slower than this machine's core.
+    /// Factor by which an emulated slow core is slower than this machine's core.
     pub(super) SLOW: u32 = Key::new("slow").or("20").above_zero();
     /// The switch whose decisions are timed.
     pub(super) SWITCH: u32 = Key::new("switch").required().example("8");
-    /// The routings.
+    /// The routings whose decisions are timed.
     pub(super) ROUTINGS: Vec<String> = Key::new("routings")
         .required()
         .example("[\"ecmp\"]")
@@ -268,7 +268,7 @@ static KINDS: &[Kind] = &[
     },
     Kind {
         name: "rate-replay",
-        words: "time and lateness of the rate computations of nodes in the file's own experiment",
+        words: "time of nodes' rate computations, and lateness of nodes, in the file's own experiment",
         keys: &[&NODES, &INTERVALS, &SLOW],
     },
     Kind {

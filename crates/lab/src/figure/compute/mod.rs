@@ -156,7 +156,7 @@ fn fabrics(
 /// The builder of a torus or a mesh.
 type Build = fn(&[u32], Rate, Duration) -> Result<Topology, BuildError>;
 
-/// Mean hops between nodes of a section's grid, as computed by `mean`. The grid must have at least two nodes.
+/// Mean number of hops between nodes of a section's grid, as computed by `mean`. The grid must have at least two nodes.
 fn mean_hops(
     section: &Section<'_>,
     topology: &Topology,
@@ -263,7 +263,7 @@ fn split(flow: &mut Section<'_>, links: &[(String, f64)]) -> Result<Vec<(u32, f3
                 return Err(Problem::at(&entry.item.at, cause));
             }
         };
-        row.push((u32::try_from(link).expect("fewer than 2^32 links"), share as f32));
+        row.push((u32::try_from(link).expect("there must be fewer than 2^32 links"), share as f32));
     }
     Ok(row)
 }

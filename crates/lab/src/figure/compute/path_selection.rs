@@ -2,14 +2,15 @@
 //! engine. Each of `cases` runs the experiment with other values of some keys, once with each seed.
 //!
 //! Quantities of each case:
-//! - `loads of an edge switch`, `loads of an aggregation switch`: load values that a switch keeps;
-//! - `messages`: requests and answers for each selection of an edge switch;
-//! - `switches, first stage`, `switches, second stage`: switches that write or read loads in a stage, for each
-//!   selection. The second stage exists only between pods;
-//! - `switches on the paths`: edge and aggregation switches on all shortest paths from the first host to the last host;
-//! - `time, mean`, `time, longest`: from the request to the recorded path, in us;
-//! - `round trips, mean`, `round trips, most`: the time from the request to the recorded path, divided by the time from
-//!   the request to the first packet of the opposite direction;
+//! - `loads of an edge switch`, `loads of an aggregation switch`: number of load values that such a switch keeps;
+//! - `messages`: number of requests and answers for each selection of an edge switch;
+//! - `switches, first stage`, `switches, second stage`: number of switches that write or read loads in this stage, for
+//!   each selection. The second stage exists only between pods;
+//! - `switches on the paths`: number of edge and aggregation switches on the shortest paths from the first host to the
+//!   last host;
+//! - `time, mean`, `time, longest`: time from the request to the recording of the path, in us;
+//! - `round trips, mean`, `round trips, most`: the time from the request to the recording of the path, divided by the
+//!   time from the request to the first packet of the opposite direction;
 //! - `forward before the SYN-ACK`, `reverse before the ACK`: share of connections whose path in this direction is
 //!   recorded when this packet reaches the edge switch. The forward direction is that of the SYN;
 //! - `forward before the second packet`, `reverse before the second packet`: share of connections whose path in this

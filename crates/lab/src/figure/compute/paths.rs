@@ -1,11 +1,12 @@
 //! `[compute] kind = "paths"`: numbers of shortest paths between the hosts of topologies, counted by breadth-first
 //! search.
 //!
-//! Quantities of each topology: `mean` and `most`, the mean and the largest number of shortest paths of an ordered pair
-//! of hosts; `mean, times the one before`, the mean divided by the mean of the preceding topology in the list; `of one
-//! host`, the number of shortest paths from one host to all others, averaged over hosts. With one host for each edge
-//! switch, the last quantity is the number of paths from an edge switch to all others. Clos networks also have `uplinks
-//! of an edge switch` and `uplinks of an aggregation switch`.
+//! Quantities of each topology:
+//! - `mean`, `most`: the mean and the largest number of shortest paths between an ordered pair of hosts
+//! - `mean, times the one before`: the mean divided by the mean of the preceding topology in the list
+//! - `of one host`: the number of shortest paths from one host to all others, averaged over hosts. With one host for
+//!   each edge switch, this is the number of paths from an edge switch to all others.
+//! - `uplinks of an edge switch`, `uplinks of an aggregation switch`: the number of uplinks, only in Clos networks
 
 use super::keys::FABRICS;
 use super::{Context, fabrics, run};

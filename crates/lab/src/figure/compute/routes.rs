@@ -1,9 +1,11 @@
 //! `[compute] kind = "routes"`: lengths of the routes that protocols take, and the memory of the protocols' link
 //! weights, on each topology that supports the protocol.
 //!
-//! Quantities: `longest`, the hops of the longest route; `mean`, the mean hops of a packet over ordered pairs of hosts;
-//! `weights`, the memory in bytes of the link weights of one host's flows to all others (R2C2 §4.2), as the rate
-//! computations of routing selection store them.
+//! Quantities of each protocol on each topology:
+//! - `longest`: the number of hops of the longest route
+//! - `mean`: the mean number of hops of a packet, over all ordered pairs of hosts
+//! - `weights`: the memory in bytes of the link weights of one host's flows to all others (R2C2 §4.2), as the rate
+//!   computations of routing selection store them
 
 use super::keys::FABRICS;
 use super::{Context, fabrics, run, schemes};
@@ -44,7 +46,8 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     Ok(runs)
 }
 
-/// Mean hops of a packet over ordered pairs of distinct hosts. The topology must have at least two hosts.
+/// Mean number of hops of a packet, over all ordered pairs of distinct hosts. The topology must have at least two
+/// hosts.
 pub(super) fn mean(routing: &Routing, protocol: Protocol) -> f64 {
     let hosts: Vec<NodeId> = routing.topology().hosts().collect();
     // A torus is symmetric, so one source is enough.

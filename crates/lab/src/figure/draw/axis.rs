@@ -6,7 +6,7 @@ use super::number::number;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// Largest number of significant digits in the name of a tick. Ticks need no more, and further digits would show the
+/// Maximum number of significant digits in the name of a tick. Ticks need no more, and further digits would show the
 /// rounding errors of floats.
 const TICK_DIGITS: usize = 5;
 

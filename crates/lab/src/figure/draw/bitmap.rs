@@ -17,7 +17,8 @@ impl<'a> Bitmap<'a> {
         Self(BitMapBackend::with_buffer(pixels, size))
     }
 
-    /// Fills an outline, which is in pixels. A pixel that is covered in part mixes the color with its own.
+    /// Fills an outline, whose coordinates are in pixels. If the outline covers only a part of a pixel, the color is
+    /// mixed with the pixel's own color.
     #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
     fn fill(&mut self, outline: Outline, colour: BackendColor) -> Drawn<'a> {
         // The y axis of fonts goes up. The y axis of pixels goes down. Any shape can be drawn as the outline of a
@@ -116,7 +117,7 @@ mod tests {
     /// Length of the sides of a bitmap, in pixels.
     const SIDE: u32 = 200;
 
-    /// The darkness of each pixel, by row, of a text in the middle of a bitmap.
+    /// The darkness of each pixel, by row, of a bitmap with a text in its middle.
     fn darkness(text: &str, transform: FontTransform) -> Vec<Vec<u8>> {
         let mut pixels = vec![255; 3 * (SIDE * SIDE) as usize];
         let style = letters::centred(15, BLACK).transform(transform);

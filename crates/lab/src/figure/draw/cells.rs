@@ -11,7 +11,7 @@ use plotters::prelude::*;
 /// Shade of gray, from 0 for black to 255 for white, below which white letters are easier to read than black ones.
 const DARK: f64 = 115.0;
 
-/// The largest number of a column has at most this many significant digits.
+/// Maximum number of significant digits of the largest number in a column.
 const DIGITS: usize = 4;
 
 #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]

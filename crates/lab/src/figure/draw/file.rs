@@ -20,7 +20,7 @@ pub(super) enum Format {
 /// Resolution of the layout of SVG and PDF pictures, in pixels per inch. The files have coordinates of this precision,
 /// and no pixels.
 const PRECISION: u32 = 720;
-/// Largest number of pixels of a PNG picture. They take 300 MB of memory.
+/// Maximum number of pixels of a PNG picture. So many pixels take 300 MB of memory.
 const MOST_PIXELS: u64 = 100_000_000;
 /// Pixels per inch in CSS. The width and height of an SVG picture are in these pixels.
 const CSS_DPI: f64 = 96.0;
@@ -28,7 +28,7 @@ const CSS_DPI: f64 = 96.0;
 /// Returns an error if the ending of a file's name is not the ending of a picture.
 ///
 /// # Errors
-/// If the ending is of no format.
+/// If the ending is not `.svg`, `.png` or `.pdf`.
 pub(crate) fn ensure_picture(file: &Path) -> Result<(), Error> {
     Format::of(file).map(drop)
 }
@@ -114,7 +114,7 @@ fn with_lengths(svg: &str, (width, height): (u32, u32), dpi: u32) -> String {
     svg.replacen(&pixels, &format!("width=\"{}\" height=\"{}\"", css(width), css(height)), 1)
 }
 
-/// Pixels of red, green and blue as PNG. The file says how large the picture is in print.
+/// Encodes pixels of red, green and blue as a PNG file. The file states how large the picture is in print.
 fn png(pixels: &[u8], (width, height): (u32, u32), dpi: u32) -> Result<Vec<u8>, Error> {
     const INCHES_PER_METRE: f64 = 39.370_078_74;
     #[allow(clippy::cast_possible_truncation, reason = "at most 2400 pixels per inch")]

@@ -1,5 +1,5 @@
 //! Text in charts: the font, and the layout of a line of text. PNG and PDF draw the same layout. In SVG, the viewer
-//! lays text out.
+//! lays out the text.
 
 use ab_glyph::{Font, FontRef, GlyphId, Outline, OutlineCurve, Point, Rect, ScaleFont, point};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -32,8 +32,8 @@ pub(super) fn centred(size: i32, colour: RGBColor) -> TextStyle<'static> {
     font(size).color(&colour).pos(Pos::new(HPos::Center, VPos::Center))
 }
 
-/// A line of text. `plotters` rounds the position of each glyph to a whole pixel, which spaces small type unevenly, so
-/// lines have a layout of their own. Glyphs are not kerned, because `ab_glyph` reads no kerning from this font.
+/// A line of text. `plotters` rounds the position of each glyph to a whole pixel, which spaces small type unevenly. So
+/// this module computes its own layout. Glyphs are not kerned, because `ab_glyph` reads no kerning from this font.
 struct Line {
     /// Each glyph, and the distance of its origin from the start of the line, in pixels.
     glyphs: Vec<(GlyphId, f32)>,
@@ -55,7 +55,7 @@ impl Line {
     }
 }
 
-/// The outlines of a text's glyphs, in pixels of the picture. The anchor that `style` gives the text is at `at`.
+/// The outlines of a text's glyphs, in pixels of the picture. The text's anchor, which `style` gives, is at `at`.
 pub(super) fn outlines<S: BackendTextStyle>(text: &str, style: &S, at: BackendCoord) -> Vec<Outline> {
     #[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a size in pixels")]
     let size = style.size() as f32;

@@ -121,7 +121,8 @@ const GREY: RGBColor = RGBColor(90, 90, 90);
 /// Draws charts in rows. The ending of the file's name gives the format.
 ///
 /// # Errors
-/// If the ending is of no format, if a PNG picture has too many pixels, or if the file cannot be drawn or written.
+/// If the ending is not `.svg`, `.png` or `.pdf`, if a PNG picture has too many pixels, or if the file cannot be drawn
+/// or written.
 #[allow(clippy::cast_possible_truncation, reason = "a figure has few columns")]
 pub(crate) fn draw(charts: &[Chart], look: Look, file: &Path) -> Result<(), Error> {
     letters::register();

@@ -4,7 +4,7 @@
 //! being transparent, since some publishers refuse transparency. The same picture has the same bytes: a page holds
 //! neither dates nor identifiers.
 //!
-//! Converting the SVG picture by `svg2pdf` would need 70 more crates, and a minute more of every build.
+//! To convert SVG pictures with `svg2pdf` would need 70 more crates, and would make every build a minute longer.
 
 use super::letters;
 use super::style::POINTS_PER_INCH;

@@ -19,7 +19,7 @@ pub(super) struct Laid<'a> {
     x: Axis,
     y: Axis,
     /// Height of the space below the plot and width of the space to the left of the plot, in pixels. The names of the
-    /// ticks and the words of the axes stand there.
+    /// ticks and the labels of the axes stand there.
     beside: (i32, i32),
     /// Width and height of the plot between its axes, in pixels.
     plot: (i32, i32),

@@ -18,7 +18,7 @@ pub(super) fn covered(
         let segment = Segment::of((ends[0], ends[1]), thickness, (i > 0, i < last));
         for y in segment.rows(size.1) {
             for x in segment.columns(y, size.0) {
-                // Segments that meet at a corner cover it together, and not twice.
+                // A pixel that two segments cover, such as at a corner, counts once, with the larger share.
                 let share: &mut f64 = shares.entry((x, y)).or_default();
                 *share = share.max(segment.covers((x, y)));
             }
@@ -62,8 +62,8 @@ impl Segment {
         if down == 0.0 {
             return self.within((least, most), width);
         }
-        // The middle of the line crosses the row at `middle`. The edges of the line cross the row at most `aside` from
-        // there.
+        // The center line of the segment crosses the row at `middle`. The edges of the segment cross the row at most
+        // `aside` from there.
         let middle = self.from.0 + (f64::from(y) - self.from.1) * across / down;
         let aside = (self.half + 1.0) / down.abs();
         self.within(((middle - aside).clamp(least, most), (middle + aside).clamp(least, most)), width)
@@ -114,7 +114,7 @@ mod tests {
             for thickness in [1, 2, 3, 8] {
                 let length = f64::from(end.0 - 50).hypot(f64::from(end.1 - 50)) + 1.0;
                 let thick = ink(&[(50, 50), end], thickness) / length;
-                // A line with a thickness of 1 is an eighth thicker if it crosses the pixels at their corners.
+                // A diagonal line with a thickness of 1 is drawn an eighth too thick.
                 assert!((thick - f64::from(thickness)).abs() < 0.15, "{end:?}: {thick} of {thickness}");
             }
         }

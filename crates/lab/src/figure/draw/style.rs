@@ -11,7 +11,8 @@ use plotters::style::RGBColor;
 pub enum Style {
     /// A screen: two plots in a row.
     Screen,
-    /// A column of a printed paper: 3.3 inches wide, with type of 8 points. Curves and bars differ in gray.
+    /// A column of a printed paper: 3.3 inches wide, with type of 8 points. Curves and bars also differ when they are
+    /// printed in shades of gray.
     Paper,
     /// Slides of 16:9, with large type and thick lines.
     Slides,
@@ -37,7 +38,7 @@ impl Named for Style {
 /// The look of a figure's pictures. A setting that is `None` has its default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Look {
-    /// The purpose of the pictures; by default, a screen.
+    /// The purpose of the pictures. The default is a screen.
     pub style: Option<Style>,
     /// Pixels per inch of PNG pictures. The default depends on the style.
     pub dpi: Option<u32>,
@@ -126,14 +127,15 @@ struct Lengths {
     /// Number of charts in a row.
     columns: usize,
     margin: f64,
-    /// Size of type of titles, of the words along axes, of the names of ticks, and of all other words.
+    /// Size of type of titles. `words` is that of the labels of axes, `ticks` that of the names of ticks, and `letters`
+    /// that of all other text.
     title: f64,
     words: f64,
     ticks: f64,
     letters: f64,
     /// Size of the smallest readable type. Text that does not fit is drawn smaller, but not smaller than this.
     smallest: f64,
-    /// Thickness of curves; thickness of axes and error bars.
+    /// Thickness of curves. `thin` is the thickness of axes and error bars.
     line: f64,
     thin: f64,
     palette: &'static [RGBColor],
@@ -192,8 +194,8 @@ const SLIDES: Lengths = Lengths {
     dpi: 144,
 };
 
-/// Six colors of Okabe and Ito's palette, which red-green color-blind readers can distinguish, then a gray and five
-/// colors of Tol's palette.
+/// The first six colors are of Okabe and Ito's palette, which red-green color-blind readers can distinguish. A gray and
+/// five colors of Tol's palette follow.
 const COLOURS: [RGBColor; 12] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -219,7 +221,7 @@ const GREY_SAFE: [RGBColor; 6] = [
     RGBColor(0, 120, 170),
 ];
 
-/// The shade of gray of a color in black and white, from 0 for black to 255 (ITU-R BT.601).
+/// The shade of gray of a color in black and white, from 0 for black to 255 for white (ITU-R BT.601).
 pub(super) fn grey(RGBColor(r, g, b): RGBColor) -> f64 {
     0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b)
 }

@@ -17,17 +17,17 @@ use of::Of;
 use raddle_core::{Duration, Rate};
 use raddle_records::stats;
 
-/// Smallest number of samples for which the p99.9, by nearest rank, differs from the maximum. A remark warns of smaller
+/// Size of the smallest sample whose p99.9, by nearest rank, can differ from its maximum. A remark warns of smaller
 /// samples.
 const ENOUGH_FOR_P999: usize = 1_000;
 
 /// The way in which a value of a flow or link is compared with its value in another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Comparison {
-    /// The absolute difference between the two values, divided by the absolute value in the other run; 0 for equal
-    /// values.
+    /// The absolute difference between the two values, divided by the absolute value in the other run. It is 0 for
+    /// equal values, even if both are 0.
     Deviation,
-    /// The value divided by the value in the other run; 1 for equal values, even if both are 0.
+    /// The value divided by the value in the other run. It is 1 for equal values, even if both are 0.
     Ratio,
 }
 
@@ -76,11 +76,12 @@ pub(crate) struct Measure {
     /// labels in place of this run's labels. The distance is the greatest difference between the two distribution
     /// functions.
     distance_to: Labels,
-    /// If given, the statistic is divided by the same statistic of these flows or links of the same run.
+    /// If given, the statistic is divided by the same statistic of the flows or links that this condition selects in
+    /// the same run.
     relative_where: Option<Where>,
 }
 
-/// The quantities that can be measured: name, words and unit.
+/// The quantities that can be measured, each with its name, its description and its unit.
 pub(crate) fn quantities() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     Of::NAMES.into_iter().map(|(name, of)| {
         let (words, unit) = of.words();
@@ -91,11 +92,11 @@ pub(crate) fn quantities() -> impl Iterator<Item = (&'static str, &'static str, 
 keys! {
     /// The number that is measured for each run. `[[plot]]`, the `measure` of a claim, and `[search]` have these keys.
     pub(crate) MEASURE = "claim.measure" {
-        /// The quantity.
+        /// The quantity that is measured.
         OF: Name = Key::new("of").or("\"value\"").example("\"fct\"").registered("measure", |_| {
             quantities().map(|(name, words, _)| (name.to_owned(), words)).collect()
         });
-        /// The statistic of flows, links or samples.
+        /// The statistic that is computed from the values of flows, links or samples.
         STAT: Name = Key::new("stat").or("\"mean\"").example("\"p99\"").registered("statistic", |_| {
             Stat::names().map(|(name, _)| (name.to_owned(), "")).collect()
         });
@@ -285,8 +286,8 @@ impl Measure {
         records.flows.iter().filter(move |flow| wanted.is_none_or(|wanted| wanted.takes_flow(flow)))
     }
 
-    /// The number and the value of each link that the measure's condition selects; of all links if there is no
-    /// condition. Links without a value are left out.
+    /// The index and the value of each link that the measure's condition selects. Without a condition, all links are
+    /// selected. Links without a value are left out.
     fn links(&self, records: &Records, value: fn(&LinkRow) -> Option<f64>) -> Vec<(u64, f64)> {
         let is_wanted = |link: &LinkRow| self.wanted.is_none_or(|wanted| wanted.takes_link(link.ends));
         let links = (0..).zip(&records.links).filter(|(_, link)| is_wanted(link));
@@ -294,8 +295,8 @@ impl Measure {
     }
 
     /// The measure over simulated time: pairs of a time in picoseconds and a value. For each time, queue lengths have a
-    /// pair for each port. Other measures have one pair for all flows or ports together. Empty if the measure does not
-    /// vary over time.
+    /// pair for each port. Other measures have one pair for all flows or ports together. The list is empty if the
+    /// measure does not vary over time.
     pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
         let Data::Records(records) = &run.data else { return Vec::new() };
         match self.of {
@@ -309,8 +310,9 @@ impl Measure {
         }
     }
 
-    /// The number and the measured value of each flow or link of a run. The active flows of a source have the number of
-    /// the source. Other values that belong to no flow or link are numbered from 0.
+    /// The id and the measured value of each flow or link of a run. For the active flows of a source, the node of the
+    /// source stands in place of an id. For other values that belong to no flow or link, an index stands in place of an
+    /// id.
     fn values(&self, run: &Run) -> Vec<(u64, f64)> {
         let records = match &run.data {
             Data::Number(number) => return vec![(0, *number)],
@@ -385,11 +387,11 @@ impl Measure {
             return None;
         }
         let least = self.fewest_samples(runs, points)?;
-        (least < ENOUGH_FOR_P999).then(|| format!("the p99.9 of {least} samples is close to their maximum"))
+        (least < ENOUGH_FOR_P999).then(|| format!("the p99.9 of {least} samples is their maximum"))
     }
 
-    /// The size of the smallest sample of a run at these points; `None` if there is no such run, or each run gives one
-    /// number.
+    /// The number of values in the smallest sample of a run at these points; `None` if there is no such run, or if each
+    /// run gives only one number.
     pub(super) fn fewest_samples(&self, runs: &[Run], points: &[Labels]) -> Option<usize> {
         let gives_one = matches!(self.of, Of::Value | Of::Makespan);
         let at = |labels: &Labels| replicas(runs, labels).map(|run| self.compared(run, runs).len()).min();
@@ -526,7 +528,7 @@ pub(super) mod tests {
         assert_eq!(most.number(&runs, &at, Seeds::One("1")), Some(9.0));
         assert_eq!(most.number(&runs, &at, Seeds::One("3")), None);
         let far = spread(&runs, |seeds| most.number(&runs, &at, seeds));
-        // The half width is Student's t, 12.706, times the standard error of the mean of the two seeds, 1.5.
+        // The half-width is Student's t, 12.706, times the standard error of the mean of the two seeds, 1.5.
         let margin = Some(12.706 * 1.5);
         assert_eq!(far, Some(Spread { least: 6.0, most: 9.0, margin, seeds: 2 }));
         // This is the mean of the two seeds' means, 4.5. It is not the mean over the flows of both seeds.

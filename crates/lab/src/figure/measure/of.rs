@@ -13,8 +13,8 @@ pub(in crate::figure) enum Of {
     Met,
     /// FCT divided by the FCT of the flow alone in the network: the papers' normalized FCT.
     Slowdown,
-    /// 1 for each flow that never finished. Most other quantities of flows leave out such flows, see
-    /// [`Of::is_of_finished_flows`].
+    /// 1 for each flow that never finished. Most other quantities of flows leave out such flows (see
+    /// [`Of::is_of_finished_flows`]).
     Unfinished,
     Goodput,
     /// Mean rate assigned to a flow. Flows without an assigned rate have no value.
@@ -31,7 +31,7 @@ pub(in crate::figure) enum Of {
     ActiveFlows,
     /// Maximum number of flows of one source that are active at the same time, for each source.
     ActiveFlowsOfSource,
-    /// Imbalance of a switch's uplinks in an interval: (most - least) / mean of the bytes that they send.
+    /// Imbalance of the bytes that a switch's uplinks send in an interval: (maximum - minimum) / mean.
     Imbalance,
     /// A quantity that is recorded for each flow and interval, over the intervals of a window.
     Received(Received),

@@ -16,7 +16,7 @@ pub(in crate::figure) enum Stat {
     Variation,
     /// A percentile by nearest rank: 99.9 for the p99.9.
     Percentile(f64),
-    /// The share of values from `least` to `most`, both included.
+    /// The share of values from `least` to `most`, both bounds included.
     Share {
         /// The lower bound.
         least: f64,
@@ -110,7 +110,7 @@ impl Stat {
         !matches!(self, Self::Count | Self::Variation | Self::Share { .. })
     }
 
-    /// Reads the statistic at `key`, which cannot be a share; `None` if the key is missing.
+    /// Reads the statistic at `key`; `None` if the key is missing. The statistic `share` is not accepted.
     pub(in crate::figure) fn plain(
         section: &mut Section<'_>,
         key: &Key<Name>,

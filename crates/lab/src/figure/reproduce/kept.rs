@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Kept(BTreeMap<String, PathBuf>);
 
 impl Kept {
-    /// The finished runs of earlier reproductions into the folder `out`, for complete and for interrupted figures. Live
-    /// runs are left out, because every reproduction measures them anew.
+    /// The finished runs that earlier reproductions left in the folder `out`, including runs of interrupted figures.
+    /// Live runs are left out, because every reproduction measures them anew.
     ///
     /// # Errors
     /// If a folder or a summary cannot be read.
@@ -67,7 +67,7 @@ impl Kept {
         Ok(is_finished.then_some(run.as_path()))
     }
 
-    /// Updates the directories of runs after a folder was renamed.
+    /// Updates the paths of the runs' directories after the folder `from` was renamed to `to`.
     pub(super) fn moved(&mut self, from: &Path, to: &Path) {
         for path in self.0.values_mut() {
             if let Ok(rest) = path.strip_prefix(from) {

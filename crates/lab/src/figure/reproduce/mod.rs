@@ -49,14 +49,14 @@ impl Scale {
 pub struct Options {
     /// The schemes that figures can name.
     pub registry: Arc<Registry>,
-    /// The figures to reproduce: figures (`r2c2/fig10`), papers (`r2c2`) and files of figures (`mine.toml`). If empty,
-    /// all embedded figures.
+    /// Selects the figures to reproduce by names of figures (`r2c2/fig10`), names of papers (`r2c2`) and paths of files
+    /// (`mine.toml`). If empty, all embedded figures are selected.
     pub selectors: Vec<String>,
     /// If set, reproduces only figures that took at most this many seconds according to the [ledger](super::Ledger).
     pub within_s: Option<f64>,
-    /// The size of the runs.
+    /// The scale of the runs.
     pub scale: Scale,
-    /// The folder for figures and records.
+    /// The folder into which figures and the records of their runs are written.
     pub out: PathBuf,
     /// True if figures replace the contents of their folders, as in [`Out`].
     pub force: bool,
@@ -83,21 +83,22 @@ impl Options {
 
 /// An observer of a reproduction.
 pub trait Watch: Sync {
-    /// Other processes begin the runs of one or several figures. `runs` are the names of the runs. The name of its
-    /// figure stands before the name of each run.
+    /// Other processes begin the runs of one or several figures. `runs` are the names of these runs. Each name begins
+    /// with the name of the run's figure.
     fn begin_elsewhere(&self, runs: &[String]);
-    /// The runs of a figure begin. `runs` are their names, without the runs that were copied from finished runs.
+    /// The runs of a figure begin. `runs` are the names of these runs. Runs that were copied from finished runs are not
+    /// among them.
     fn begin(&self, figure: &str, runs: &[String]);
-    /// A run has progressed. `run` is its place among the runs that began together.
+    /// A run has progressed. `run` is its index among the runs that began together.
     fn progress(&self, run: usize, progress: &RunState);
-    /// A run has ended. `_run` is its place among the runs that began together.
+    /// A run has ended. `_run` is its index among the runs that began together.
     fn ended(&self, _run: usize) {}
     /// The runs that began together have ended.
     fn end(&self);
-    /// A reproduction was interrupted, or a run failed. The finished runs are in this folder, from which the next
-    /// reproduction resumes.
+    /// A reproduction was interrupted, or a run failed. The finished runs are in `folder`, and the next reproduction
+    /// resumes from there.
     fn kept(&self, folder: &Path);
-    /// A directory was renamed because it holds something other than a figure's results.
+    /// A directory was renamed because it holds files that Raddle did not write, or that were changed.
     fn renamed(&self, from: &Path, to: &Path);
     /// A figure is complete.
     ///
@@ -119,7 +120,7 @@ pub fn told_kept(folder: &Path) -> String {
 /// The results of a reproduction.
 #[derive(Debug, Clone, Default)]
 pub struct Reproduction {
-    /// The size of the runs.
+    /// The scale of the runs.
     pub scale: Scale,
     /// True if all figures were made; false if the reproduction was stopped.
     pub is_complete: bool,
@@ -141,8 +142,8 @@ impl Reproduction {
         self.figures.iter().flat_map(|figure| &figure.outcomes)
     }
 
-    /// True if the results are as expected. If they were compared with the ledger: no result of a
-    /// figure whose results are reproducible has changed. Otherwise: no claim fails without a known deviation.
+    /// True if the results are as expected. If they were compared with the ledger, no figure with reproducible results
+    /// may differ from it. If they were not compared, no claim may fail, except for known deviations.
     #[must_use]
     pub fn is_expected(&self) -> bool {
         match &self.moved {
@@ -167,8 +168,8 @@ pub struct Reproduced {
     pub digest: u128,
     /// True if another reproduction gives the same results: no part of the figure runs live or measures time.
     pub repeats: bool,
-    /// Time that the reproduction took on this machine, in seconds. A run that was copied from a finished run counts
-    /// with the time that it took when it ran.
+    /// Time that it took to reproduce the figure on this machine, in seconds. If a finished run was copied, the time
+    /// that it took when it ran is included.
     pub seconds: f64,
 }
 
@@ -191,8 +192,8 @@ impl Unfinished {
 }
 
 /// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete. If `stop` is set,
-/// the result has the figures that were complete. With `elsewhere`, other processes do the runs of all figures first;
-/// searches, computations and live runs stay in this process.
+/// the result has only the figures that were complete by then. If `elsewhere` is given, other processes first do the
+/// runs of all figures. Searches, computations and live runs stay in this process.
 ///
 /// # Errors
 /// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
@@ -260,8 +261,8 @@ fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
     Ok((files, left_out))
 }
 
-/// The inputs of a figure: the scale, and the figure's file without plots, the look of pictures, and claims. Plots and
-/// claims are always made anew from the records of runs.
+/// The inputs of a figure: the scale, and the figure's file without its plots, its claims and the look of its pictures.
+/// These are left out because plots and claims are always made anew from the records of runs.
 fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     document(file, options)?;
     let mut table: toml::Table =
@@ -316,9 +317,9 @@ struct Current<'a> {
 }
 
 impl Session<'_> {
-    /// Has other processes do the missing runs of all figures, each run once. Searches, computations and runs that must
-    /// stay in this process are left out. The runs go into the folders of unfinished figures, where [`Self::simulate`]
-    /// finds them.
+    /// Gives the missing runs of `files` to other processes. A run that several figures need is done only once. Figures
+    /// with a search or a computation are left out, and so are runs that must stay in this process. The runs go into
+    /// the folders of unfinished figures, where [`Self::simulate`] finds them.
     fn spread(&mut self, files: &[File], elsewhere: &dyn Elsewhere) -> Result<(), Error> {
         let renamed = |from: &Path, to: &Path| self.watch.renamed(from, to);
         let (mut runs, mut names, mut locks) = (Vec::new(), Vec::new(), Vec::new());
@@ -450,8 +451,8 @@ impl Session<'_> {
         Ok(cells.into_iter().zip(found).map(run).collect())
     }
 
-    /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds the seconds that copied
-    /// runs took when they ran to `shared_seconds`.
+    /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds to `shared_seconds` the
+    /// seconds that copied runs took when they ran.
     fn simulate(&mut self, current: &Current<'_>, shared_seconds: &mut f64) -> Result<Vec<Run>, Error> {
         let cells = replicated(current.document.cells()?, current.figure.seeds)?;
         let folder = current.unfinished;

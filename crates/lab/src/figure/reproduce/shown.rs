@@ -7,9 +7,9 @@ use crate::table;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
 
-/// A table of claims, in which each claim has a row with the paper's number and the measured number. Below the table
-/// are, among others, the reasons of claims that do not hold, remarks, and the digest of the results. The end has the
-/// differences from the ledger or, without a comparison, the number of failed claims.
+/// Writes a table in which each claim has a row with the paper's number and the measured number. Below the table are,
+/// among others, the reasons why claims do not hold, remarks, and the digest of the results. The text ends with the
+/// differences from the ledger. If there was no comparison, it ends with the number of failed claims, if any.
 impl fmt::Display for Reproduction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let heads = ["claim", "section", "paper", "measured", "n", "accepted", "verdict", "the paper says"];
@@ -44,7 +44,7 @@ impl fmt::Display for Reproduction {
 }
 
 impl Reproduction {
-    /// The claims as a JSON list. If the results were compared with the ledger, an object with the claims and the
+    /// The claims as a JSON list. If the results were compared with the ledger, a JSON object with this list and the
     /// differences.
     #[must_use]
     pub fn json(&self) -> Value {
@@ -71,8 +71,8 @@ impl Reproduction {
         format!("\n\n{}", table(&rows))
     }
 
-    /// A sentence with the number of failed claims, and the number of those that the ledger knows to fail; empty if no
-    /// claim fails without a known deviation.
+    /// A sentence with two numbers: the claims that fail without a known deviation, and those of them that also fail in
+    /// the ledger. Empty if there are no such claims.
     fn failures(&self) -> String {
         let failed: Vec<_> = self.outcomes().filter(|outcome| outcome.is_unexpected()).collect();
         if failed.is_empty() {
@@ -94,7 +94,7 @@ impl Reproduction {
         )
     }
 
-    /// The differences from the ledger.
+    /// The differences from the ledger, as text.
     fn ledger(&self, moved: &Moved) -> String {
         let (claims, figures) = (self.outcomes().count(), self.figures.len());
         let mut text = match moved.results.len() {
@@ -111,7 +111,7 @@ impl Reproduction {
     }
 }
 
-/// The row of a claim.
+/// The row of a claim in the table.
 fn row(outcome: &Outcome) -> Vec<String> {
     let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
     let bound = |number: f64| if number.is_finite() { figures(number) } else { "any".to_owned() };

@@ -274,7 +274,8 @@ fn flows_that_never_finished_are_told_by_class() {
     assert!(Unfinished::of("a run".to_owned(), &finished).is_none());
 }
 
-/// Four paths whose links have 25, 10, 10 and 50% of the link rate. The source sends at 90% of the link rate.
+/// Four paths, each with one slow link. The slow links have 25, 10, 10 and 50% of the link rate. The source sends at
+/// 90% of the link rate.
 const SLOW_ROOTS: &str = r#"
 [topology]
 kind = "k_ary_n_tree"
@@ -337,9 +338,9 @@ fn claim_in(id: &str, measure: &str, accept: &str) -> String {
     )
 }
 
-/// specifications/cee.md §8.6: a flow on one path gets the rate of this path. If a flow is split into equal
-/// parts over several paths and buffers are full, the slowest path limits all parts. Only the slowest path
-/// then has a queue.
+/// specifications/cee.md §8.6: a flow on one path gets the rate of this path. If a flow is split into equal parts over
+/// several paths and buffers are full, the slowest path limits all parts. In this case, only the slowest paths have
+/// queues.
 #[test]
 fn oracle_8_6_fluid_bounds_of_four_paths() {
     let window = "from = \"3 ms\", to = \"8 ms\"";
@@ -408,7 +409,7 @@ fn a_plot_whose_curves_are_of_no_sweep_is_refused() {
     figure(plot).expect("one curve");
 }
 
-/// Reproduces a figure with a claim that cannot hold. `deviates` states why the claim deviates.
+/// Reproduces a figure with a claim that cannot hold. `deviates` is the claim's key for a known deviation, or empty.
 fn deviating(deviates: &str) -> Result<Vec<Outcome>, Error> {
     figure(&format!(
         "[[claim]]\nid = \"never\"\nsection = \"1\"\nsays = \"flows take no time\"\nwhy = \"never\"\n\

@@ -68,8 +68,8 @@ impl Lock {
         }
     }
 
-    /// Locks a folder for the directories of several runs, and creates the folder if it does not exist. Processes that
-    /// run different shards of a sweep do not exclude each other.
+    /// Locks a folder that holds the directories of several runs, and creates the folder if it does not exist.
+    /// Processes that run different shards of a sweep do not exclude each other.
     ///
     /// # Errors
     /// If another process holds the lock, the folder cannot be created, or its lock file cannot be created or locked.

@@ -40,7 +40,7 @@ impl Origin {
         Self::with_inputs(kind, resolved, &[], None)
     }
 
-    /// The origin of results of this `kind` that come from `experiment`; `resolved` is the experiment's resolved text.
+    /// The origin of results of this `kind` that come from `experiment`. `resolved` is the experiment's resolved text.
     ///
     /// # Errors
     /// If the program cannot read its own executable.
@@ -79,7 +79,7 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Writes the manifest of all files in `directory`.
+    /// Writes a manifest that lists all files in `directory`.
     pub(super) fn write(
         directory: &Path,
         origin: &Origin,
@@ -116,8 +116,8 @@ impl Manifest {
         manifest.files.keys().all(inside).then_some(manifest)
     }
 
-    /// Deletes the listed files, their folders, the manifest, and the directory. Files that the manifest does not list
-    /// are kept, with the folders that contain them.
+    /// Deletes the files that the manifest lists, their folders, the manifest, and the directory. Files that the
+    /// manifest does not list are kept, with the folders that contain them.
     ///
     /// # Errors
     /// If a listed file, a folder or the manifest cannot be deleted.
@@ -143,7 +143,7 @@ impl Manifest {
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(super) manifest: Option<Manifest>,
-    /// Files, links and empty folders that, by the manifest, Raddle did not write.
+    /// Files, links and empty folders that are not in the manifest, so Raddle did not write them.
     foreign: Vec<String>,
     /// Files that have changed since they were written.
     changed: Vec<String>,
@@ -202,8 +202,8 @@ impl Contents {
         self.is_complete() && self.is_whole() && self.manifest.as_ref().is_some_and(same)
     }
 
-    /// True if some tables or captures have changed since they were written, but no other file has, and no file was
-    /// added. The results must have the kind, version and experiment of `origin`.
+    /// True if tables or captures have changed since they were written, no other file has changed, and no file was
+    /// added. The results must also have the kind, version and experiment of `origin`.
     pub(crate) fn is_damaged(&self, origin: &Origin) -> bool {
         let table = |name: &String| name.ends_with(".parquet") || name.ends_with(".pcapng");
         let damaged = !self.changed.is_empty() && self.changed.iter().all(table);

@@ -7,12 +7,12 @@
 //! | `links.parquet` | unless `record.links` is false: one row per directed link |
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue length |
 //! | `imbalance.parquet` | with `record.imbalance`: samples of how unevenly switches use their uplinks |
-//! | `throughput.parquet` | with `record.throughput`: packets and bytes received of each flow in each interval |
+//! | `throughput.parquet` | with `record.throughput`: received packets and bytes of each flow in each interval |
 //! | `queue_lengths.parquet` | with `record.queue_lengths`: samples of the backlog at ports |
 //! | `series.parquet` | with `record.series`: traffic and queues of links in intervals |
 //! | `paths.parquet` | with `record.series`: the links that the slowest flows crossed |
 //! | `rate_series.parquet` | with `record.series`: throughput of senders and of the largest flows in each interval |
-//! | `rank_series.parquet` | with `record.series`, for programs: times in which each rank computed, sent and received |
+//! | `rank_series.parquet` | with `record.series`, for programs: how long each rank computed, sent and received |
 //! | `flow_control.parquet` | if links have flow control: one row per directed link that has it |
 //! | `packets.pcapng` | with `record.pcap`: the packets of chosen links |
 //! | `ranks.parquet` | if the workload is a program: one row per rank |
@@ -22,20 +22,22 @@
 //!
 //! Runs, searches and figures are written in the same way, with these guarantees:
 //!
-//! - **The name always refers to whole results.** A directory is written under a temporary name beside its own
-//!   (`.NAME.part-RANDOM`). The temporary name cannot be guessed, and the directory is created exclusively. Its files
-//!   and folders are synced before it gets its name, and the exchange with earlier results is one step. If the process
-//!   is killed at any instant, the name refers to either the earlier or the new results, and they are whole. (File
-//!   systems that cannot exchange names need three steps.)
+//! - **The name always refers to whole results.** A directory is first written under a temporary name
+//!   (`.NAME.part-RANDOM`), beside its final name. The temporary name cannot be guessed, and the directory is created
+//!   exclusively. Its files and folders are synced before it gets its name, and the exchange with earlier results is
+//!   one step. If the process is killed at any instant, the name refers to either the earlier or the new results, and
+//!   they are whole. (On file systems that cannot exchange names, the exchange takes three steps, between which the
+//!   name can be missing.)
 //! - **Raddle deletes only files that it wrote.** Earlier results are replaced if their manifest has the same kind,
-//!   version and experiment, and if no file was changed or added. Otherwise the run is refused: before it starts,
-//!   and again before it replaces anything. With `--force` other results are replaced too; a directory with a file that
-//!   Raddle did not write, or with a changed file, is renamed to `NAME.old-RANDOM`. If new results cannot get the name
-//!   when they are done, they are kept as `NAME.new-RANDOM`. This includes partial results that would replace complete
-//!   results.
+//!   version and experiment, and if no file was changed or added. Otherwise the run is refused. This is checked before
+//!   the run starts, and again before the run replaces anything. With `--force` other results are replaced too. But a
+//!   directory with a file that Raddle did not write, or with a changed file, is renamed to `NAME.old-RANDOM`. If new
+//!   results cannot get the name when they are done, they are kept as `NAME.new-RANDOM`. This includes partial results
+//!   that would replace complete results.
 //! - **Only one process writes a directory at a time.** It holds a lock (`.NAME.raddle-lock`), which the kernel
-//!   releases however the process ends; another process is refused. A killed process leaves a temporary directory,
-//!   recognized by its name and the file `.raddle-part`. The next process that has the lock removes it.
+//!   releases when the process ends, even if it is killed. Another process is refused. A killed process leaves a
+//!   temporary directory, which is recognized by its name and the file `.raddle-part`. The next process that has the
+//!   lock removes it.
 //! - **Results count as finished only if they are whole and have the same inputs**: the resolved experiment, the bytes
 //!   of every file that it names, the source of a routing in Python, Raddle's version and the bytes of the program.
 
@@ -109,7 +111,7 @@ impl Prepared {
     }
 }
 
-/// Runs a prepared experiment into a directory; `title` is the run's title in messages and in the summary.
+/// Runs a prepared experiment into a directory. `title` is the run's title in messages and in the summary.
 ///
 /// # Errors
 /// If [`Out::warned`] refuses the run, if the directory's contents may not be replaced, or if another process writes

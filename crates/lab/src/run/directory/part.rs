@@ -67,7 +67,8 @@ impl<'a> Part<'a> {
         Ok(write_file(&self.file(name), text.as_bytes())?)
     }
 
-    /// Gives the directory its name, in place of earlier results. `complete` says whether the results are complete.
+    /// Gives the directory its final name, in place of earlier results. `complete` says whether the results are
+    /// complete.
     ///
     /// # Errors
     /// - If a file cannot be written. The new results are then deleted.
@@ -79,8 +80,8 @@ impl<'a> Part<'a> {
         self.put(complete)
     }
 
-    /// Gives the directory its name. All its files, among them the manifest of complete results, must have been copied
-    /// from another directory.
+    /// Gives the directory its final name. All its files, among them the manifest of complete results, must have been
+    /// copied from another directory.
     ///
     /// # Errors
     /// In the cases of [`Self::finish`].
@@ -121,7 +122,7 @@ impl Drop for Folder {
 }
 
 /// Removes an unfinished directory; does nothing without the file that marks it as unfinished. This file is removed
-/// last. So if the process is killed before, the directory is still recognized as unfinished.
+/// after all others. So if the process is killed earlier, the directory is still recognized as unfinished.
 pub(super) fn discard(folder: &Path) -> io::Result<()> {
     let marker = folder.join(MARKER);
     if !marker.exists() {

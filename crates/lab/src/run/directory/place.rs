@@ -78,7 +78,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The location of `path`. Symbolic links are followed, so that a link to a directory is kept.
+    /// The location of `path`. Symbolic links are followed: results replace the directory to which a link leads, and
+    /// the link itself stays.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let refuse = |why: &str| {
             let hint = "choose a directory that does not exist yet".to_owned();
@@ -202,10 +203,10 @@ impl Place {
         }
     }
 
-    /// Gives `folder`, which is beside the directory and holds the whole new results, the name of the directory. On
-    /// file systems that can exchange names, the name refers to either the whole earlier or the whole new results at
-    /// any instant. On others, the name is missing for an instant. Returns the manifest of the earlier results if they
-    /// are now in `folder` and may be removed.
+    /// Renames `folder` to the name of the directory. `folder` lies beside the directory and holds the whole new
+    /// results. On file systems that can exchange names, the name always refers to either the whole earlier or the
+    /// whole new results. On other file systems, no directory has the name for an instant. Returns the manifest of the
+    /// earlier results if they are now in `folder` and may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,
@@ -260,8 +261,8 @@ impl Place {
         Ok(())
     }
 
-    /// Renames whole results that could not get their name, so that the next run does not remove them. Returns their
-    /// path.
+    /// Renames whole results that could not get their final name, so that the next run does not remove them. Returns
+    /// the path at which they are then.
     pub(super) fn keep(&self, folder: &Path) -> PathBuf {
         let kept = self.beside("new", folder);
         if fs::rename(folder, &kept).is_ok() { kept } else { folder.to_owned() }
@@ -292,9 +293,9 @@ impl Place {
         Ok(())
     }
 
-    /// Handles finished results under a temporary name: new results that have not got the final name yet, or old
-    /// results that have lost it in the exchange. If they are whole and the final name is free, they get it. Otherwise
-    /// they are deleted; but results with a changed or an added file are kept under a visible name.
+    /// Handles finished results under a temporary name. They are new results that have not got the final name yet, or
+    /// old results that have lost it in the exchange. If they are whole and the final name is free, they get it.
+    /// Otherwise they are deleted. But if a file was changed or added, they are kept under a visible name.
     fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         let contents = Contents::read(folder)?;
         let path = self.path();

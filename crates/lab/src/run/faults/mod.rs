@@ -142,7 +142,7 @@ fn links_between(topology: &Topology, a: NodeId, b: NodeId, place: &At) -> Resul
     Ok(links)
 }
 
-/// The links in both directions between `node` and the neighbors that `other` accepts, sorted by id.
+/// The links in both directions between `node` and the neighbours that `other` accepts, sorted by id.
 pub(super) fn links_at(topology: &Topology, node: NodeId, other: impl Fn(NodeId) -> bool) -> Vec<LinkId> {
     if node.index() >= topology.node_count() {
         return Vec::new();

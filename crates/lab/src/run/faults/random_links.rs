@@ -8,15 +8,17 @@ use std::collections::BTreeMap;
 /// The two directions of a link, and the switches at its ends.
 type Cable = ([LinkId; 2], [NodeId; 2]);
 
-/// Chooses the links that fail, in both directions. The same seed draws the links in the same order. So the links that
-/// fail in a run with few failures nearly always fail in a run with more failures too.
+/// Chooses links at random. Both directions of a chosen link fail. The same seed always draws the links in the same
+/// order. So, with the same seed, the links that fail in a run with few failures nearly always also fail in a run with
+/// more.
 pub(super) fn choose(
     random: &RandomLinks,
     topology: &Topology,
     mut stream: Stream,
     place: &At,
 ) -> Result<Vec<LinkId>, Problem> {
-    /// Number of random orders of the links to try. In some orders, the limit per switch leaves too few links.
+    /// Maximum number of random orders of the links that are tried. In some orders, the limit per switch leaves too few
+    /// links.
     const ORDERS: usize = 1_000;
     let refuse = |what: String, hint: &str| {
         Err(Problem::at(place, Cause::Contradiction { what, hint: hint.to_owned() }))

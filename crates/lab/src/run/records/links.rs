@@ -1,4 +1,5 @@
-//! The results of each link: bytes, peak queue, lost packets, and the share of the run with a pause.
+//! The results of each link: bytes, peak queue, lost packets, and the share of the run's time for which the link was
+//! paused.
 
 use crate::Error;
 use crate::run::directory;
@@ -9,9 +10,9 @@ use std::path::Path;
 /// A directed link and its results.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LinkRow {
-    /// Number of the link.
+    /// The link's number.
     pub(crate) link: u64,
-    /// The nodes at the link's ends: from, to.
+    /// The numbers of two nodes: the node at which the link begins, and the node at which it ends.
     pub(crate) ends: (u64, u64),
     /// Bytes of packets with application bytes, headers included.
     pub(crate) data_bytes: f64,
@@ -21,11 +22,11 @@ pub(crate) struct LinkRow {
     pub(crate) peak_queue_bytes: f64,
     /// Packets lost at the link's egress port or on the link.
     pub(crate) drops: u64,
-    /// The share of the run in which the link's port was paused; `None` without flow control.
+    /// The share of the run's time for which the link's port was paused; `None` without flow control.
     pub(crate) paused: Option<f64>,
 }
 
-/// The links of a run directory, in the order of the table.
+/// The results of a run's links, in the order of the run's table of links.
 pub(super) fn links(directory: &Path) -> Result<Vec<LinkRow>, Error> {
     let paused = paused(&directory.join(directory::FLOW_CONTROL))?;
     let table = Table::read(&directory.join(directory::LINKS))?;
@@ -47,7 +48,8 @@ pub(super) fn links(directory: &Path) -> Result<Vec<LinkRow>, Error> {
     Ok((0..table.rows).map(link).collect())
 }
 
-/// For each link with flow control, the share of the run in which its port was paused.
+/// For each link with flow control, the share of the run's time for which its port was paused. Empty if `file` does not
+/// exist.
 fn paused(file: &Path) -> Result<BTreeMap<u64, f64>, Error> {
     if !file.exists() {
         return Ok(BTreeMap::new());

@@ -12,29 +12,29 @@ use raddle_live::rack::Verdict;
 use raddle_records::{FlowRecord, Table};
 use std::path::Path;
 
-/// A flow, in the units in which measures are shown.
+/// The results of a flow. Times and rates are in the units in which results are shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FlowRow {
-    /// Number of the flow in the order of arrival.
+    /// The flow's number. Flows are numbered in the order of arrival.
     pub(crate) id: u64,
     /// Sending node.
     pub(crate) src: u64,
     /// Receiving node.
     pub(crate) dst: u64,
-    /// Application bytes.
+    /// Size in application bytes.
     pub(crate) size: u64,
     /// Arrival time in microseconds.
     pub(crate) start_us: f64,
     /// FCT in microseconds; `None` if the flow never finished.
     pub(crate) fct_us: Option<f64>,
-    /// Time from the start until the sender learned that the flow was complete, in microseconds; `None` if it never
-    /// did.
+    /// Time from the start until the sender learned that the flow was complete, in microseconds; `None` if the sender
+    /// never learned this.
     pub(crate) sender_fct_us: Option<f64>,
     /// True if the sender knew by the deadline that the flow was complete; `None` without a deadline.
     pub(crate) met: Option<bool>,
     /// FCT divided by the ideal FCT, which the flow would have alone on the fabric; `None` if the flow never finished.
     pub(crate) slowdown: Option<f64>,
-    /// Largest number of the flow's packets that waited at the receiver at one time for an earlier packet.
+    /// Maximum number of the flow's packets that waited at the same time at the receiver for an earlier packet.
     pub(crate) reorder: f64,
     /// Mean assigned rate in Gbps, from the start until the sender was done or the run ended; `None` if no rate was
     /// ever assigned.
@@ -65,8 +65,8 @@ pub(crate) struct Records {
     pub(crate) flows: Vec<FlowRow>,
     pub(crate) links: Vec<LinkRow>,
     /// Tier and imbalance of each sample, if switches were sampled. The samples are those after the first arrival in
-    /// `flows` and up to the last arrival. Later samples are left out: they show only a few flows on a few links. If
-    /// all flows arrive at once, all samples after the arrival are present.
+    /// `flows` and up to the last arrival. Later samples are left out, because they show only a few flows on a few
+    /// links. If all flows arrive at the same time, all samples after this time are present.
     pub(crate) imbalance: Vec<(u64, f64)>,
     /// Throughput of flows in intervals, if recorded.
     pub(crate) intervals: Vec<Interval>,
@@ -79,7 +79,8 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Reads a run directory, without the flows that arrive first: the share `warm_up` of all flows.
+    /// Reads a run directory, but leaves out the flows that arrive first. `warm_up` is the share of all flows to leave
+    /// out, from 0 to 1.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn read(directory: &Path, warm_up: f64) -> Result<Self, Error> {
         let table = Table::read(&directory.join(directory::FLOWS))?;
@@ -100,7 +101,7 @@ impl Records {
         })
     }
 
-    /// Number of flows of a class that never finished.
+    /// Number of flows of a size class that never finished.
     pub(crate) fn unfinished(&self, class: SizeClass) -> usize {
         self.flows.iter().filter(|flow| flow.fct_us.is_none() && class.holds(flow.size)).count()
     }
@@ -137,8 +138,8 @@ fn verdict(directory: &Path) -> Result<Option<String>, Error> {
     Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
 }
 
-/// Tier and imbalance of each sample after the first arrival and up to the last. If all flows arrive at once, all
-/// samples after the arrival are returned. Empty if there is no such file.
+/// Tier and imbalance of each sample after the first arrival of a flow and up to the last arrival. If all flows arrive
+/// at the same time, all samples after this time are returned. Empty if `file` does not exist.
 fn imbalance(file: &Path, (first, last): (u64, u64)) -> Result<Vec<(u64, f64)>, Error> {
     if !file.exists() {
         return Ok(Vec::new());

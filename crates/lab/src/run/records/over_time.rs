@@ -4,7 +4,7 @@ use crate::Error;
 use raddle_records::Table;
 use std::path::Path;
 
-/// Throughput of a flow in an interval, as its receiver saw it.
+/// Throughput of a flow in an interval, as the flow's receiver saw it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Interval {
     pub(crate) flow: u64,
@@ -17,8 +17,8 @@ pub(crate) struct Interval {
     /// Packets that arrived after a packet that was sent later; `None` if the receiver did not report them.
     pub(crate) late: Option<u64>,
     pub(crate) port_changes: u64,
-    /// Sum of the absolute differences between the delays of packets that arrived one after the other; `None` if no
-    /// packet arrived, or packets do not carry the time of their generation.
+    /// Sum of the absolute differences between the delays of each two packets that arrived one after the other. `None`
+    /// if no packet arrived, or if packets do not carry the time at which they were generated.
     pub(crate) delay_changes_ps: Option<u64>,
 }
 
@@ -26,12 +26,12 @@ pub(crate) struct Interval {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueLength {
     pub(crate) at_ps: u64,
-    /// The nodes at the link's ends: from, to.
+    /// The numbers of two nodes: the node at which the link begins, and the node at which it ends.
     pub(crate) ends: (u64, u64),
     pub(crate) bytes: u64,
 }
 
-/// The intervals in order of time. Empty if there is no such file.
+/// The intervals in a table, in the order of its rows. Empty if `file` does not exist.
 pub(super) fn intervals(file: &Path) -> Result<Vec<Interval>, Error> {
     if !file.exists() {
         return Ok(Vec::new());
@@ -58,7 +58,7 @@ pub(super) fn intervals(file: &Path) -> Result<Vec<Interval>, Error> {
     Ok((0..table.rows).filter_map(interval).collect())
 }
 
-/// The samples in order of time. Empty if there is no such file.
+/// The samples in a table, in the order of its rows. Empty if `file` does not exist.
 pub(super) fn queue_lengths(file: &Path) -> Result<Vec<QueueLength>, Error> {
     if !file.exists() {
         return Ok(Vec::new());

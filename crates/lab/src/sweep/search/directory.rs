@@ -1,6 +1,6 @@
-//! The directory of a search has two files. `experiment.toml` is the experiment with every default; the search can be
-//! repeated from it. `search.json` is the result. The directory appears only when the search is done. The rules for
-//! replacing it are the same as for the directories of [runs](crate::run::directory).
+//! The directory of a search has two files. `experiment.toml` holds the experiment with the defaults filled in, and the
+//! search can be repeated from this file. `search.json` holds the result. The directory appears only when the search is
+//! done. The rules for replacing the directory are the same as for the directories of [runs](crate::run::directory).
 
 use super::{Found, Search};
 use crate::experiment::{Cell, Document};
@@ -81,9 +81,9 @@ fn kept(directory: &Path) -> Result<Found, Error> {
     Ok(kept.found)
 }
 
-/// Runs the search in each cell of a sweep, on `threads` threads, into subfolders of `out`. Like
+/// Runs the search of each cell of a sweep, on `threads` threads, into subfolders of `out`. Like
 /// [`sweep`](crate::sweep::sweep()), it skips finished cells. `progress` is called with the index of a cell and the
-/// state of the run that the cell's search is making.
+/// state of the current run of the cell's search.
 ///
 /// # Errors
 /// The errors of [`sweep`](crate::sweep::sweep()). Also if the settings of a cell do not fit together, or if a search

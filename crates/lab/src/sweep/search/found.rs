@@ -9,17 +9,17 @@ use std::fmt;
 pub struct Found {
     /// The key that was varied.
     pub key: String,
-    /// The greatest tried value at which the measure reached the threshold, without its unit. If there is none, the
-    /// first value of the range.
+    /// The greatest tried value at which the measure reached the threshold, without its unit. If there is no such
+    /// value, this is the first value of the range.
     pub value: f64,
     /// The value as written in an experiment.
     pub shown: String,
-    /// True if the value is the last value of the range. The measure may then reach the threshold at greater values
+    /// True if the value is the last value of the range. If so, the measure may reach the threshold at greater values
     /// too.
     pub at_end: bool,
     /// The threshold for the measure.
     pub at_least: f64,
-    /// Number of seeds, and so the largest number of runs, at each value.
+    /// Number of seeds at each value. There is at most one run per seed.
     pub seeds: u64,
     /// The values that were tried, in the order in which they were tried.
     pub probes: Vec<Probe>,
@@ -34,8 +34,8 @@ pub struct Probe {
     pub shown: String,
     /// Mean of the measure over the runs.
     pub measured: f64,
-    /// Number of runs that gave a number. It is less than the number of seeds if the mean could no longer reach the
-    /// threshold, or if a run had nothing to measure.
+    /// Number of runs that had something to measure. It is less than the number of seeds if a run had nothing to
+    /// measure. It is also less if runs were skipped because the mean could no longer reach the threshold.
     pub runs: usize,
     /// True if the measure reached the threshold.
     pub holds: bool,
@@ -48,7 +48,7 @@ impl Found {
         self.at_end.then_some("the end of the range; larger values may hold too")
     }
 
-    /// Total number of runs that gave a number.
+    /// Total number of runs that had something to measure.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.probes.iter().map(|probe| probe.runs).sum()

@@ -95,7 +95,7 @@ impl Grid {
         Ok(Self { from, step, last, unit, at: range.at.clone() })
     }
 
-    /// The index of the greatest value; the first value has index 0.
+    /// The index of the greatest value. The first value has index 0.
     pub(super) fn last(&self) -> u64 {
         self.last
     }

@@ -1,12 +1,13 @@
-//! A search finds the greatest value of one key of an experiment at which a measure of its flows is still large enough.
-//! An example is the largest number of flows of which 99% meet their deadline (specifications/pdq.md §10).
+//! A search varies one key of an experiment. It finds the greatest value of the key at which a measure of the
+//! experiment's flows is still large enough. An example is the largest number of flows of which 99% meet their deadline
+//! (specifications/pdq.md §10).
 //!
-//! A value holds if the measure is large enough there. The search assumes that the measure falls along the key: if a
+//! A value holds if the measure is large enough there. The search assumes that the measure falls as the key grows: if a
 //! value holds, all smaller values hold. The measure is averaged over seeds. The seeds are the same at every value, so
-//! that neighboring values have the same random draws. If the assumption fails, the value found still holds and the
-//! next value does not, but a greater value may hold as well. With few seeds the assumption can fail although the mean
-//! over many seeds falls: the bad luck of one seed at a value persists for many greater values. More seeds help. A scan
-//! of all values would not help, because it would find the value with the luckiest draws.
+//! that neighboring values have the same random draws. If the assumption is wrong, the value found still holds and the
+//! next value does not, but a greater value may hold as well. With few seeds the assumption can be wrong, even if it is
+//! right for the mean over many seeds: the bad luck of one seed at a value persists for many greater values. More seeds
+//! help. A scan of all values would not help, because it would find the value with the luckiest draws.
 
 mod directory;
 mod found;
@@ -35,16 +36,16 @@ pub struct Search {
     measure: Measure,
     /// The threshold for the measure.
     at_least: f64,
-    /// Number of seeds, and so the largest number of runs, at each value.
+    /// Number of seeds at each value. There is at most one run per seed.
     seeds: u64,
-    /// The table with every default.
+    /// The `[search]` section as TOML, defaults included.
     resolved: toml::Table,
 }
 
 keys! {
     /// A search for the greatest value of a key at which a measure of the flows is still large enough.
     pub(crate) SEARCH = "search" {
-        /// The dotted key that is searched.
+        /// The dotted key that the search varies.
         KEY: String = Key::new("key").required().example("\"workload.flows\"");
         /// A value holds if the mean of the measure over seeds is at least this number.
         AT_LEAST: f64 = Key::new("at_least").required().example("0.99");
@@ -114,8 +115,8 @@ impl Search {
         })
     }
 
-    /// The mean of the measure over the seeds, at an index of the grid. The remaining seeds are skipped once their
-    /// results could no longer lift the mean to the threshold, if the measure's greatest value is known.
+    /// The mean of the measure over the seeds, at the value with the index `place`. If the greatest possible measure is
+    /// known, the remaining seeds are skipped once they could no longer lift the mean to the threshold.
     fn probe(
         &self,
         document: &Document,
@@ -169,7 +170,7 @@ impl Search {
     }
 }
 
-/// Ends the search if it has been stopped: a partial run gives no result.
+/// Returns an error if the search has been stopped, because a partial run gives no result.
 fn refuse_stopped(stop: &AtomicBool) -> Result<(), Error> {
     if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
 }

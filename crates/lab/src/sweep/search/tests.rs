@@ -3,7 +3,8 @@
 use super::*;
 use crate::experiment::Document;
 
-/// Searches for the greatest number up to `last` for which `truth` holds. Returns the result and the numbers tried.
+/// Searches for the greatest number up to `last` for which `truth` is true. Returns the result and the numbers that
+/// were tried.
 fn find(last: u64, truth: impl Fn(u64) -> bool) -> (u64, Vec<u64>) {
     let mut tried = Vec::new();
     let found = greatest(last, |place| {

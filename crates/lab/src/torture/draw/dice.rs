@@ -42,7 +42,7 @@ impl Dice {
         (power + self.below(power)).min(most)
     }
 
-    /// A time span. It is often a round number, so that events coincide.
+    /// A time span from `least` to `most`. It is often a round number, so that events coincide.
     pub(super) fn span(&mut self, least: Duration, most: Duration) -> Value {
         let ps = self.log_between(least.as_ps().max(1), most.as_ps());
         let step = self.pick(&[1, 1_000, 100_000, 1_000_000]);
@@ -69,9 +69,9 @@ impl Dice {
         items
     }
 
-    /// A value within the parameter's range. Numbers are mostly near the default, and sometimes an end of the range.
-    /// Half of the fractions are near the default. The others are anywhere from the least value to the largest value,
-    /// but at most 1.
+    /// A value within the parameter's range. Quantities and counts are mostly near the default, and sometimes at an end
+    /// of the range. Half of the fractions are near the default. The others are anywhere from the least value to the
+    /// largest value, but at most 1.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn parameter(&mut self, parameter: &Parameter) -> Value {
         let (least, most) = parameter.range;

@@ -44,7 +44,7 @@ fn interval(dice: &mut Dice, around: &Around<'_>) -> Value {
     dice.span(around.limit / 100, around.limit)
 }
 
-/// New values for some parameters of the schemes in the experiment.
+/// Sets new values for some parameters of the schemes in the experiment.
 fn parameters(dice: &mut Dice, around: &Around<'_>, experiment: &mut Table) {
     let chosen: Vec<String> = experiment["scheme"].as_table().map_or_else(Vec::new, |scheme| {
         let kind = |value: &Value| value.get("kind").unwrap_or(value).as_str().map(str::to_owned);
@@ -63,7 +63,7 @@ fn parameters(dice: &mut Dice, around: &Around<'_>, experiment: &mut Table) {
     }
 }
 
-/// Limits and thresholds of FIFO queues.
+/// Sets limits and marking thresholds of FIFO queues.
 fn limits(dice: &mut Dice, _: &Around<'_>, experiment: &mut Table) {
     let mut queue = table([("kind", "fifo".into())]);
     let drawn = [

@@ -1,4 +1,4 @@
-//! `[topology]` of a drawn experiment.
+//! Draws the section `[topology]` of an experiment.
 
 use super::dice::Dice;
 use super::table;
@@ -7,11 +7,11 @@ use raddle_core::Duration;
 use raddle_schemes::registry::Registry;
 use toml::{Table, Value};
 
-/// The kind for graphs in files. It is not drawn, since an experiment here is a single file. The graph parsers are
-/// fuzzed separately.
+/// The kind of a fabric that is read from a file. It is not drawn, since an experiment here is a single file. The
+/// parsers of such files are fuzzed separately.
 const IN_FILES: &str = "file";
 
-/// The kinds that can be drawn.
+/// The kinds of fabric that can be drawn.
 pub(super) fn kinds(registry: &Registry) -> Vec<&'static str> {
     let own = topology_kinds().map(|(name, _)| name).filter(|&name| name != IN_FILES);
     own.chain(registry.topologies().iter().map(|kind| kind.info.name)).collect()
@@ -42,12 +42,12 @@ pub(super) fn draw(dice: &mut Dice, kind: &str, registry: &Registry) -> Table {
     fabric
 }
 
-/// Optional keys of rates besides `link_rate`, and the kinds that have them.
+/// Optional keys of rates besides `link_rate`, and the kinds of fabric that have these keys.
 const RATES: [(&str, &[&str]); 2] =
     [("uplink_rate", &["folded_clos", "fat_tree", "clos"]), ("bottleneck_rate", &["dumbbell"])];
 
-/// The keys that give the size of a fabric of this `kind`. A kind that this function does not list gets no keys. If
-/// such a kind needs a key, the checks refuse the fabric.
+/// Draws the keys that give the size of a fabric of this `kind`. A kind that this function does not list gets no keys.
+/// If such a kind needs a key, `Document::prepare` refuses the fabric.
 #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
 fn sizes(dice: &mut Dice, kind: &str) -> Table {
     let mut numbers = |keys: &[(&'static str, u64, u64)]| {

@@ -1,4 +1,4 @@
-//! `[workload]` of a drawn experiment.
+//! Draws the section `[workload]` of an experiment.
 
 use super::dice::Dice;
 use super::table;
@@ -14,7 +14,7 @@ const US: Duration = Duration::from_us(1);
 /// Draws a workload between these hosts.
 type Way = fn(&mut Dice, &[u32]) -> Table;
 
-/// The ways of drawing a workload, each with its share in percent.
+/// The ways of drawing a workload, each with its probability in percent.
 const WAYS: [(u64, Way); 6] =
     [(45, listed), (30, generated), (6, long), (4, hotspot), (10, collective), (5, skeleton)];
 
@@ -36,7 +36,7 @@ pub(super) fn draw(dice: &mut Dice, hosts: &[u32]) -> Table {
     drawn
 }
 
-/// A single flow, which every scheme can carry.
+/// A workload with a single flow. Every scheme can carry this flow.
 pub(super) fn simplest(hosts: &[u32]) -> Table {
     let [src, dst] = [hosts[0], hosts[hosts.len() - 1]].map(|host| Value::Integer(host.into()));
     let flow = table([("src", src), ("dst", dst), ("size", "10 KB".into())]);
@@ -206,7 +206,7 @@ fn hotspot(dice: &mut Dice, hosts: &[u32]) -> Table {
     ])
 }
 
-/// Keys that every kind of program can have.
+/// Draws keys that every kind of program can have.
 fn rhythm(dice: &mut Dice, hosts: usize) -> Table {
     let most = dice.between(2, hosts as u64);
     let ranks = if dice.chance(0.5) { most.next_power_of_two() / 2 } else { most };

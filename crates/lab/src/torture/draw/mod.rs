@@ -1,5 +1,6 @@
 //! Draws an experiment from its seed: a transport and a routing of the registry, a fabric and ports that suit them,
-//! flows, and optional parts. An experiment is built part by part: a part that the checks refuse is left out.
+//! flows, and optional parts. An experiment is built part by part. A part is left out if `Document::prepare` refuses
+//! the experiment with this part.
 
 mod dice;
 mod extras;
@@ -18,16 +19,17 @@ use raddle_topology::Topology;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// Largest number of fabrics and ports to try for a transport and a routing.
+/// Maximum number of fabrics and ports to try for a transport and a routing.
 const ATTEMPTS: u32 = 600;
 
-/// An experiment that passes the checks, if one was found, and counts of the parts that the draw tried to add.
+/// An experiment that `Document::prepare` accepts, if one was found, and counts of the parts that the draw tried to
+/// add.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     pub(super) experiment: Option<Table>,
     /// Number of parts, besides the fabric and the scheme, that the draw tried to add.
     pub(super) offered: u64,
-    /// Number of these parts that the checks refused.
+    /// Number of these parts that were left out because `Document::prepare` refused them.
     pub(super) refused: u64,
 }
 
@@ -74,14 +76,14 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// The fabric of the experiment, if the experiment passes the checks.
+    /// The fabric of the experiment; `None` if `Document::prepare` refuses the experiment.
     fn fabric(&self, experiment: &Table) -> Option<Arc<Topology>> {
         self.bench.put(experiment);
         let prepared = parse(experiment, self.registry).and_then(|document| document.prepare());
         prepared.ok().map(|prepared| prepared.topology)
     }
 
-    /// True if the experiment with one more part still passes the checks.
+    /// True if `Document::prepare` accepts the experiment, to which one more part has been added.
     fn accepts(&mut self, experiment: &Table) -> bool {
         self.drawn.offered += 1;
         let accepted = self.fabric(experiment).is_some();

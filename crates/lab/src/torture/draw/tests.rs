@@ -12,8 +12,8 @@ fn words(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// New schemes, fabrics and kinds of workload are drawn automatically. If a new kind needs keys that no code draws, the
-/// checks refuse every experiment with this kind, and the test fails.
+/// New schemes, fabrics and kinds of workload are drawn automatically. If a new kind needs keys that no code draws,
+/// `Document::prepare` refuses every experiment with this kind, and the test fails.
 #[test]
 fn everything_that_can_be_named_is_drawn() {
     let registry = Arc::new(Registry::builtin());

@@ -54,7 +54,7 @@ fn a_thread_that_was_away_fails_no_link() {
         catch_up(&mut rack, 0, now);
     }
     assert_eq!(changed_at(&rack, 0), [Time::ZERO; 16]);
-    assert!(rack.totals().delivered > 64 * 100, "they said hello");
+    assert!(rack.totals().delivered > 64 * 100, "the nodes must have exchanged hello messages");
 }
 
 /// Each pause of a thread is shorter than two hello periods. A node marks a link as failed only after three silent

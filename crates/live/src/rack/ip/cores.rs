@@ -99,8 +99,9 @@ impl Drop for Left {
     }
 }
 
-/// Asks Linux to keep idle cores awake while the returned file is open (Linux, `pm_qos_interface`). Waking a core takes
-/// longer than a frame takes to cross a switch. On a machine without this interface, idle cores may sleep.
+/// Asks Linux to keep idle cores awake while the returned file is open (Linux documentation, `pm_qos_interface`).
+/// Waking a core takes longer than a frame takes to cross a switch. On a machine without this interface, idle cores
+/// may sleep.
 fn keep_awake() -> Option<File> {
     let mut latency = File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
     let most_us: i32 = 0;
@@ -117,7 +118,7 @@ pub(super) fn leave_those_of(process: u32) -> io::Result<()> {
     Ok(sched_setaffinity(None, &sched_getaffinity(Some(run))?)?)
 }
 
-/// The numbers of the cores of a set.
+/// The indices of the cores in a set.
 fn numbers(set: &CpuSet) -> impl Iterator<Item = usize> + use<> {
     let set = *set;
     (0..CpuSet::MAX_CPU).filter(move |&core| set.is_set(core))

@@ -1,6 +1,6 @@
-//! Whole Ethernet frames of kernels cross a rack. The rack writes a frame that leaves a host's interface into a slot,
-//! and hands the frame's [view](FrameView) to the forwarders of the host and of the switches. At the destination, the
-//! rack writes the frame into the other host's interface, unchanged except for a congestion mark in its ECN field.
+//! Whole Ethernet frames of kernels cross a rack. When a frame leaves a host's interface, the rack writes it into a
+//! slot, and hands the frame's [view](FrameView) to the forwarders of the host and of the switches. At the destination,
+//! the rack writes the frame to the other host's interface, unchanged except for a congestion mark in its ECN field.
 //!
 //! The thread that polls the nodes also reads and writes their interfaces, so a frame never crosses threads between an
 //! interface and its node. While the host's port has no room, the thread leaves frames in the kernel, so that the rack
@@ -42,7 +42,7 @@ pub enum NoFrameHost {
     /// The node already has a host of its scheme.
     #[error("node {0} already runs the scheme's own host, which would receive the frames of the Linux host")]
     Taken(NodeId),
-    /// The namespace could not be made.
+    /// The namespace could not be created.
     #[error(transparent)]
     Namespace(#[from] NoNamespace),
     /// The system does not let the rack wait for the host's frames.
@@ -77,7 +77,7 @@ impl FrameHost {
 }
 
 impl Rack {
-    /// Makes the namespace of a host, whose frames cross the rack. The rack must [read
+    /// Creates the network namespace of a Linux host at a node. The host's frames cross the rack. The rack must [read
     /// frames](raddle_core::Decoders::with_frames), and the node must have no host of its scheme. Needs the privilege
     /// to administer networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
     ///
@@ -94,8 +94,8 @@ impl Rack {
         Ok(FrameHost { namespace, counts })
     }
 
-    /// Connects a host with the device that carries its frames. The device must not block. IP packets have at most
-    /// `mtu` bytes.
+    /// Connects a host with the device that carries its frames. The device must be in non-blocking mode. IP packets
+    /// have at most `mtu` bytes.
     fn connect(&mut self, node: NodeId, device: OwnedFd, mtu: u16) -> Result<Arc<Counts>, NoFrameHost> {
         let thread = self.layout.own_thread_of(node).ok_or(NoFrameHost::NoHost(node))?;
         if self.node(node).is_some_and(|node| node.host().is_some()) {
@@ -120,7 +120,7 @@ const MOST_HEADER: usize = 22;
 
 /// The interfaces of a polling thread's hosts.
 pub(in crate::rack) struct Interfaces {
-    /// An edge-triggered epoll that reports interfaces with new frames.
+    /// An edge-triggered epoll instance that reports interfaces with new frames.
     news: OwnedFd,
     hosts: Vec<Host>,
     /// Indexed by node: the index of the node's host in `hosts`.
@@ -158,8 +158,8 @@ const LONGEST_WAIT_NS: u64 = 1_000_000;
 /// a port.
 const BLIND_WAIT_NS: u64 = 20_000;
 
-/// Time after an event, in ns, during which the thread does not wait. A host may answer within this time, and waking up
-/// would take longer.
+/// Time after an event, in ns, during which the thread does not wait. A host may answer within this time, and a thread
+/// that waits would handle the answer late, because it must first wake up.
 const LINGERS_NS: u64 = 30_000;
 
 /// The shortest wait, in ns, that is worth a system call.
@@ -198,10 +198,10 @@ impl Interfaces {
         Ok(counts)
     }
 
-    /// Marks the interfaces that have new frames as ready.
+    /// Finds the interfaces with new frames, and marks these interfaces as ready.
     fn hear(&mut self) {
         let mut events = [const { std::mem::MaybeUninit::uninit() }; NEWS];
-        // After an error, the next check tries again, and the frames wait.
+        // After an error, the frames wait until the next check tries again.
         let Ok((events, _)) = epoll::wait(&self.news, &mut events, Some(&Timespec::default())) else {
             return;
         };
@@ -257,7 +257,7 @@ impl Interfaces {
 }
 
 impl Host {
-    /// Writes a frame to the kernel, and counts it as refused if the kernel has no room.
+    /// Writes a frame to the host's kernel. If the kernel does not accept the frame, counts it as refused.
     fn write(&mut self, frame: &[u8]) {
         if self.device.write(frame).is_err() {
             self.counts.refused.fetch_add(1, Ordering::Relaxed);
@@ -338,8 +338,8 @@ impl Worker {
         }
     }
 
-    /// Takes in frames of a host while the host's port has room for them. Returns true if the host may have more
-    /// frames.
+    /// Reads frames from a host's interface and sends them, while the host's port has room. Reads at most [`TURN`]
+    /// frames. Returns true if the interface may have more frames.
     fn take_in_frames_of(&mut self, node: NodeId, place: u32, now: Time) -> bool {
         let Self { nodes, fabric, first, .. } = self;
         let node = &mut nodes[node.index() - first.index()];

@@ -71,9 +71,9 @@ pub struct Counts {
     /// Packets or frames that left the rack.
     pub received: AtomicU64,
     /// Packets or frames that do not cross the rack, for example because of their kind or because their destination is
-    /// no other host of the rack.
+    /// not another host of the rack.
     pub strange: AtomicU64,
-    /// Packets or frames for which a stream or the interface had no room.
+    /// Packets or frames that a stream or the interface did not accept, for example because it had no room.
     pub refused: AtomicU64,
 }
 

@@ -1,5 +1,5 @@
 //! A network namespace with one TAP interface. The namespace has a name, so that `ip netns exec` finds it. Dropping the
-//! [`Namespace`] removes this name. Making a namespace also removes the names that killed processes left behind.
+//! [`Namespace`] removes this name. Creating a namespace also removes the names that killed processes left behind.
 
 use super::cores::{self, Cores};
 use super::{PREFIX_V4, PREFIX_V6, address, address_v6, routes};
@@ -26,7 +26,7 @@ const NAMES: &str = "/run/netns";
 /// The name of a host's interface.
 const INTERFACE: &str = "raddle";
 
-/// The name of the namespace that this process makes for a node.
+/// The name of the namespace that this process creates for a node.
 fn name(node: NodeId) -> String {
     format!("raddle-{}-{}", std::process::id(), node.0)
 }
@@ -42,16 +42,16 @@ pub struct Interface {
     pub ipv6: bool,
     /// TCP's congestion control, by its name in Linux.
     pub congestion_control: String,
-    /// TCP's smallest retransmission timeout, in real time and whole milliseconds; `None` for the kernel's default,
-    /// 200 ms.
+    /// TCP's smallest retransmission timeout, in real time. Fractions of a millisecond are cut off. `None` stands for
+    /// the kernel's default, 200 ms.
     pub rto_min: Option<Duration>,
     /// If true, TCP negotiates ECN, so that queues can mark packets instead of dropping them.
     pub ecn: bool,
 }
 
 impl Default for Interface {
-    /// An MTU of 1,500 bytes, a queue of 1,000 frames, no IPv6, and CUBIC without ECN. MTU and queue are the defaults
-    /// of Ethernet, and CUBIC is the default of Linux.
+    /// An MTU of 1,500 bytes, a queue of 1,000 frames, no IPv6, and CUBIC without ECN. The MTU and the queue are the
+    /// defaults of Ethernet interfaces in Linux, and CUBIC is Linux's default congestion control.
     fn default() -> Self {
         Self {
             mtu: 1_500,
@@ -64,13 +64,13 @@ impl Default for Interface {
     }
 }
 
-/// The reason why a namespace could not be made.
+/// The reason why a namespace could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum NoNamespace {
     /// The system refused a step.
     #[error("cannot create a network namespace for node {node}: {step}: {why}")]
     Refused {
-        /// The node whose namespace was to be made.
+        /// The node whose namespace was to be created.
         node: NodeId,
         /// The refused step.
         step: &'static str,
@@ -97,7 +97,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// Makes the namespace of a node, and its interface. If `cores` reserves cores for polling threads, the kernel
+    /// Creates the namespace of a node, and its interface. If `cores` reserves cores for polling threads, the kernel
     /// processes the frames that leave the rack on the other cores.
     pub(super) fn new(
         node: NodeId,
@@ -110,9 +110,9 @@ impl Namespace {
         let name = name(node);
         let path = Path::new(NAMES).join(&name);
         File::create_new(&path).map_err(fault("naming it"))?;
-        // from here on, dropping `namespace` removes the name
+        // From here on, dropping `namespace` removes the name.
         let namespace = Self { name, path, cores: cores.map(Cores::others) };
-        // A thread that has entered a namespace stays in it, so a separate thread makes the namespace.
+        // A thread that has entered a namespace stays in it, so a separate thread creates the namespace.
         let made =
             thread::scope(|scope| scope.spawn(|| furnish(node, interface, cores, &namespace.path)).join());
         let made = made.unwrap_or_else(|_| Err(fault("creating it")(io::Error::other("a thread failed"))));
@@ -125,10 +125,10 @@ impl Namespace {
         &self.name
     }
 
-    /// Opens the namespace, for threads that enter it.
+    /// Opens the namespace. With the returned file, a thread can enter the namespace.
     ///
     /// # Errors
-    /// If the name was removed.
+    /// If the file cannot be opened, for example because the namespace's name was removed.
     pub fn open(&self) -> io::Result<File> {
         File::open(&self.path)
     }
@@ -214,9 +214,9 @@ fn furnish(
     Ok(device)
 }
 
-/// Selects the cores, by a mask, on which the kernel processes frames that leave the rack.
+/// Selects the cores on which the kernel processes frames that leave the rack. `cores` is the mask of these cores.
 fn steer(cores: &str) -> io::Result<()> {
-    // A private mount of sysfs shows the interfaces of this namespace; the mount at /sys does not.
+    // A private mount of sysfs shows the interfaces of this namespace. The mount at /sys does not show them.
     let files = fsopen("sysfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&files)?;
     let files = fsmount(&files, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?;
@@ -281,13 +281,13 @@ fn forget_the_dead() {
 /// The namespace of a host of a rack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Named {
-    /// The process that made the namespace.
+    /// The process that created the namespace.
     pub process: u32,
     /// The host.
     pub node: NodeId,
 }
 
-/// The namespaces of the racks that run on this machine, in order of process, then of node.
+/// The namespaces of the racks that run on this machine, ordered by process and then by node.
 #[must_use]
 pub fn running() -> Vec<Named> {
     let mut running: Vec<Named> = names().filter(|of| of.is_alive()).collect();

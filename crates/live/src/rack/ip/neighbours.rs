@@ -1,5 +1,5 @@
-//! Answers to a host that asks for another host's hardware address. For IPv4, hosts ask by the address resolution
-//! protocol (RFC 826); for IPv6, by neighbour discovery (RFC 4861 §7.2).
+//! Answers to a host that asks for another host's hardware address. Hosts use the address resolution protocol (ARP,
+//! RFC 826) for IPv4, and neighbour discovery (RFC 4861 §7.2) for IPv6.
 
 use super::{ARP, ETHERNET, IPV6, node_of, node_of_v6};
 use raddle_core::NodeId;
@@ -11,7 +11,7 @@ const KIND: [u8; 6] = [0, 1, 8, 0, 6, 4];
 const REQUEST: [u8; 2] = [0, 1];
 const REPLY: [u8; 2] = [0, 2];
 
-/// The answer to `frame`, if a host asks with this frame for the hardware address of one of the rack's `nodes` nodes.
+/// The answer to `frame`. `None` if the frame does not ask for the hardware address of one of the rack's `nodes` nodes.
 pub(super) fn answer(frame: &[u8], nodes: u32) -> Option<Vec<u8>> {
     let (header, packet) = frame.split_at_checked(ETHERNET)?;
     match [header[12], header[13]] {
@@ -23,7 +23,7 @@ pub(super) fn answer(frame: &[u8], nodes: u32) -> Option<Vec<u8>> {
     }
 }
 
-/// The frame that answers an ARP request, if the request asks for the address of a node.
+/// The frame that answers an ARP request, if the request asks for the hardware address of a node.
 pub(super) fn answer_arp(request: &[u8], node_of: impl Fn(Ipv4Addr) -> Option<NodeId>) -> Option<Vec<u8>> {
     let request: &[u8; 28] = request.first_chunk()?;
     let (kind, rest) = request.split_first_chunk::<6>()?;
@@ -49,8 +49,8 @@ const MESSAGE: u8 = 32;
 /// The hop limit that proves that a packet has crossed no router.
 const HOP_LIMIT: u8 = 255;
 
-/// The frame that answers a neighbour solicitation, if the solicitation asks for the address of a node. `asker` is the
-/// hardware address of the host that asks.
+/// The frame that answers a neighbour solicitation, if the solicitation asks for the hardware address of a node.
+/// `asker` is the hardware address of the host that asks.
 fn answer_solicitation(
     packet: &[u8],
     asker: [u8; 6],

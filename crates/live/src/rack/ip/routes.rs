@@ -17,19 +17,19 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 use std::net::IpAddr;
 
-/// The number of the attribute with the name of a congestion control (`linux/rtnetlink.h`).
+/// The number of the route metric that holds the name of a congestion control (`linux/rtnetlink.h`).
 const RTAX_CC_ALGO: u16 = 16;
 
 /// Picoseconds per millisecond. The kernel counts retransmission timeouts of routes in milliseconds.
 const PS_A_MS: u64 = 1_000_000_000;
 
-/// The bit that locks the attribute with the smallest retransmission timeout (`linux/rtnetlink.h`). TCP ignores the
-/// attribute unless the attribute is locked.
+/// The bit that locks the route metric with the smallest retransmission timeout (`linux/rtnetlink.h`). TCP ignores this
+/// metric unless it is locked.
 const RTO_MIN_LOCKED: u32 = 1 << 13;
 
 /// Adds a route to the network with the first `prefix` bits of `address`. Packets from `address` to this network leave
-/// by the interface with this number. TCP connections that use the route have the congestion control and the smallest
-/// retransmission timeout of `interface`.
+/// by the interface with the index `number`. TCP connections that use the route have the congestion control and the
+/// smallest retransmission timeout of `interface`.
 ///
 /// # Errors
 /// The kernel's error. It is `EINVAL` if the kernel does not have the congestion control.
@@ -39,8 +39,8 @@ pub(super) fn add(address: IpAddr, prefix: u8, number: u32, interface: &Interfac
             let network = RouteAddress::Inet((address.to_bits() >> (32 - prefix) << (32 - prefix)).into());
             (AddressFamily::Inet, network, Some(RouteAddress::Inet(address)), RouteScope::Link)
         }
-        // An IPv6 address cannot be the source of a route while the kernel still examines the address. The interface
-        // has no other address.
+        // An IPv6 address cannot be the source of a route while the kernel still examines the address. No source is
+        // needed, because the interface has no other address.
         IpAddr::V6(address) => {
             let network = RouteAddress::Inet6((address.to_bits() >> (128 - prefix) << (128 - prefix)).into());
             (AddressFamily::Inet6, network, None, RouteScope::Universe)

@@ -29,7 +29,7 @@ pub struct IpHost {
 }
 
 impl IpHost {
-    /// Makes the namespace of the endpoint's node, and starts to carry packets. Needs the privilege to administer
+    /// Creates the namespace of the endpoint's node, and starts to carry packets. Needs the privilege to administer
     /// networks (CAP_NET_ADMIN, CAP_SYS_ADMIN).
     ///
     /// # Errors
@@ -173,7 +173,7 @@ fn tuple(packet: &[u8], nodes: u32) -> Option<Tuple> {
     Some((to, header[9], ports.copied().unwrap_or_default()))
 }
 
-/// Writes to the interface the packets that arrive by streams.
+/// Receives packets from streams, and writes them to the interface.
 fn out_of_rack(endpoint: &Endpoint, device: &SyncDevice, counts: &Counts, stop: &AtomicBool) {
     let mut waiting: HashMap<FlowKey, Vec<u8>> = HashMap::new();
     let mut frame = Vec::new();

@@ -1,4 +1,4 @@
-//! A connection between two processes of a party. It carries messages in sequence, each preceded by its length.
+//! A connection between two processes that share a rack. It carries messages in sequence, each preceded by its length.
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -108,7 +108,7 @@ impl Connection {
         }
     }
 
-    /// The Unix socket, which can pass descriptors.
+    /// The Unix socket, which can pass file descriptors. An error for a TCP connection, which cannot.
     fn unix(&self) -> io::Result<&UnixStream> {
         match &self.stream {
             Stream::Unix(stream) => Ok(stream),
@@ -161,7 +161,7 @@ impl Connection {
         });
     }
 
-    /// Sends a descriptor to the other end.
+    /// Sends a file descriptor to the other end.
     pub(super) fn give(&self, descriptor: &OwnedFd) -> io::Result<()> {
         let descriptors = [descriptor.as_fd()];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -171,7 +171,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Receives a descriptor from the other end. Waits up to `patience`.
+    /// Receives a file descriptor from the other end. Waits up to `patience`.
     pub(super) fn take(&self, patience: Duration) -> io::Result<OwnedFd> {
         self.stream.set_read_timeout(Some(patience))?;
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

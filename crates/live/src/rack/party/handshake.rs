@@ -1,5 +1,6 @@
-//! The handshake of a party. Processes compare version and experiment, prove to each other that they know the same
-//! secret, and divide the rack's nodes: each node belongs to exactly one process.
+//! The handshake of a party, the set of processes that share a rack. One process is the host, and the others are its
+//! guests. The host and each guest compare version and experiment, and prove to each other that they know the same
+//! secret. The processes divide the rack's nodes: each node belongs to exactly one process.
 
 use super::super::clock::system_ns;
 use super::connection::{Broken, Connection};
@@ -14,10 +15,10 @@ use std::ops::{ControlFlow, Range};
 use std::thread;
 use std::time::Duration;
 
-/// The longest wait for other processes before a run.
+/// Approximate maximum duration of each wait for other processes before a run.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The longest time for which the host waits for each message of a guest before a run.
+/// The longest time for which the host waits for each message of a guest during the handshake.
 const ANSWERS_IN: Duration = Duration::from_secs(2);
 
 /// Interval between two checks of the host for new connections, and between two attempts of a guest to connect.
@@ -124,7 +125,7 @@ pub(super) struct Guest {
     pub(super) connection: Connection,
 }
 
-/// The data of a party that has let this process in.
+/// The result of [`join`]: data about the party that has let this process in.
 pub(super) struct Joined {
     pub(super) host: Connection,
     /// Index of the host's process.
@@ -153,7 +154,7 @@ impl Terms {
     }
 
     /// Returns the proof that this process knows the secret. The proof is for the process that generated the nonce
-    /// `theirs`. The proofs of the two sides differ, so that no process can return the proof that it received.
+    /// `theirs`. The proofs of the two sides differ, so that no process can answer with the proof that it received.
     fn proof(&self, side: Side, nodes: &Range<u32>, ours: &[u8; 32], theirs: &[u8; 32]) -> Hmac<Sha256> {
         let mut proof =
             Hmac::<Sha256>::new_from_slice(&self.secret).expect("HMAC must accept a key of any length");
@@ -179,7 +180,7 @@ fn nonce() -> Result<[u8; 32], Broken> {
     Ok(nonce)
 }
 
-/// Lets processes in until every node has a process.
+/// Lets processes in until every node has a process. Gives up after about [`PATIENCE`], or if `look` returns `Break`.
 pub(super) fn gather(
     door: &Door,
     nodes: u32,
@@ -257,7 +258,8 @@ fn welcome(
     Ok(nodes)
 }
 
-/// Connects to the host, and tries again until the host answers. Then waits until all processes have joined.
+/// Connects to the process that hosts the party. Tries again for about [`PATIENCE`] while no process listens at `at`,
+/// unless `look` returns `Break`. Then performs the handshake, which succeeds once all processes have joined.
 pub(super) fn join(
     at: &Meeting,
     nodes: u32,

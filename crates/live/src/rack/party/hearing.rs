@@ -1,7 +1,7 @@
 //! The record of the events that nodes report, in the process whose observer receives the events. The record orders the
 //! events by the time at which they were reported, and detects when the rack is at rest.
 //!
-//! An event of one process may be the consequence of an event that another process has not sent yet. So the host
+//! An event of one process may be the consequence of an event that another process has not sent yet. So the record
 //! releases an event only when every process has begun a look (a collection of its new events) after the event was
 //! reported. By then all earlier events have arrived.
 

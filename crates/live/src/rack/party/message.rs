@@ -1,4 +1,4 @@
-//! The messages between the processes of a party.
+//! The messages between the processes that share a rack. One process is the host, and the others are its guests.
 
 use super::super::fidelity::Readings;
 use super::super::told::{Told, Word};
@@ -19,9 +19,9 @@ pub(super) enum FromGuest {
     Greeting(Greeting),
     /// The guest shows that it knows the secret.
     Proof(Proof),
-    /// Requests the host's clock. Carries the guest's clock, in ns.
+    /// Requests the time on the host's clock. Carries the time on the guest's clock, in ns.
     Ping(u64),
-    /// The guest's ends of rings between machines.
+    /// The descriptions of the guest's ends of rings between machines.
     Offers(Vec<Offer>),
     /// The guest's nodes are built, and the guest waits for the start of virtual time.
     Ready,
@@ -43,7 +43,7 @@ pub(super) enum FromHost {
     /// Answers a ping. `ping` is the guest's clock when the guest sent the ping. `heard` and `said` are the host's
     /// clock when the host received the ping and when the host answered.
     Pong { ping: u64, heard: u64, said: u64 },
-    /// The other ends of the guest's rings.
+    /// The descriptions of the other ends of the guest's rings.
     Offers(Vec<Offer>),
     /// The start of virtual time, in ns of the host's clock.
     Begin(u64),
@@ -55,8 +55,8 @@ pub(super) enum FromHost {
 /// The description of one end of a ring between machines, for the process at the other end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Offer {
-    /// On the way to the host, the process that must receive the offer; on the way from the host, the process that
-    /// made the offer.
+    /// On the way to the host, this is the process that must receive the offer. On the way from the host, this is the
+    /// process that made the offer.
     pub(crate) process: usize,
     /// The link of the ring, as an index into all links.
     pub(crate) link: u32,
@@ -129,14 +129,14 @@ impl Heard {
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
     }
 
-    /// Converts the real times of the report from the system's clock to a clock that is `ns` ns ahead.
+    /// Converts the real times in this message from the system's clock to a clock that is `ns` ns ahead.
     pub(super) fn ahead_by(mut self, ns: i64) -> Self {
         self.began_ns = self.began_ns.saturating_add_signed(ns);
         self.words.iter_mut().for_each(|word| word.said_ns = word.said_ns.saturating_add_signed(ns));
         self
     }
 
-    /// Splits the report into pieces that fit into messages.
+    /// Splits this message into messages with at most [`MOST_WORDS`] events each.
     pub(super) fn in_pieces(mut self) -> impl Iterator<Item = Self> {
         let mut pieces = Vec::new();
         while self.words.len() > MOST_WORDS {
@@ -276,7 +276,8 @@ pub(crate) struct Ended {
     pub(crate) readings: Readings,
     /// Number of times that a packet's bytes were copied on the way.
     pub(crate) copies: u64,
-    /// Share of the machine's time that other virtual machines took, if the system reports it.
+    /// Share of the machine's CPU time that other virtual machines took, from 0 to 1; `None` if the system does not
+    /// report it.
     pub(crate) steal: Option<f64>,
     /// Number of retransmitted packets by host and flow, for flows that their host has not closed.
     pub(crate) retransmissions: Vec<(NodeId, FlowKey, u32)>,

@@ -40,7 +40,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::time::Duration;
 
-/// The longest silence before a process counts as gone, and the longest wait for a process's last message.
+/// The longest silence of a process before it counts as gone, during a run and at its end.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// Delay between the moment when the last process is ready and the start of virtual time, in ns.
@@ -51,11 +51,11 @@ const PINGS: u32 = 64;
 /// Interval between a guest's clock requests during a run, in ns.
 const PINGS_IN_NS: u64 = 100_000_000;
 
-/// The largest single correction of a guest's clock offset, in ns. Clocks of machines diverge by less than 100 µs in
-/// a second.
+/// The largest single correction of a guest's clock offset, in ns. In the 100 ms between two clock requests, the clocks
+/// of two machines diverge by less than 10 µs.
 const MOST_STEP: i64 = 20_000;
 
-/// The longest wait for a message while a process also has other work.
+/// The longest wait for a message in [`Party::begin`], between two calls of `meanwhile`.
 const SHORTLY: Duration = Duration::from_micros(200);
 
 /// The reason reported for a process that sends an impossible message, or a message at the wrong time.
@@ -93,9 +93,10 @@ enum Role {
         host: Connection,
         process: usize,
         inbox: Receiver<Came<FromHost>>,
-        /// The time of this guest's latest clock request, in ns.
+        /// The time of this guest's latest clock request during the run, in ns. 0 before the first request.
         pinged_ns: AtomicU64,
-        /// The time at which the host's latest answer to a clock request arrived, in ns.
+        /// The time at which the host's latest answer to a clock request arrived, in ns. Before the run, the time at
+        /// which this guest joined.
         ponged_ns: AtomicU64,
     },
 }
@@ -119,7 +120,7 @@ impl<T> Came<T> {
 /// A message that another process has sent to this process during the run.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A guest's index, and the reports of its nodes.
+    /// The index of a guest, and reports of the guest's nodes.
     Heard(usize, Heard),
     /// The run is over. The value is true if all work was done or the time limit passed.
     Over(bool),
@@ -171,8 +172,8 @@ impl Party {
     /// about a minute at most until all processes have joined.
     ///
     /// # Errors
-    /// [`NoParty`], if the terms do not fit the rack, or no host listens at `at`. Also if the host refuses these terms,
-    /// the host is lost, or `look` returns `Break`.
+    /// [`NoParty`], if the terms do not fit the rack, or no host listens at `at`. Also if the host refuses these terms
+    /// or does not know the secret, the host is lost, or `look` returns `Break`.
     pub fn join(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -224,11 +225,12 @@ impl Party {
         self.lost(process, why)
     }
 
-    /// The memory of `words` words that all processes share.
+    /// Returns the memory of `words` words that all processes share. The host creates the memory, and sends its
+    /// descriptor to the guests.
     ///
     /// # Errors
-    /// [`NoMemory`], if the system refuses the memory, or the host cannot pass the memory's descriptor to a guest. Also
-    /// if the memory of the received descriptor has another length, or could become shorter.
+    /// [`NoMemory`], if the system refuses the memory, or a process cannot send or receive the memory's descriptor.
+    /// Also if the memory of the received descriptor has another length, or could become shorter.
     pub(super) fn memory(&mut self, words: usize) -> Result<Arc<Region>, NoMemory> {
         let no_memory = |why| NoMemory { bytes: words * super::shared::WORD, why };
         match &mut self.role {
@@ -247,8 +249,8 @@ impl Party {
         }
     }
 
-    /// Exchanges offers for rings between machines. The process at the other end of each ring receives this process's
-    /// offer, and this process receives the other process's offer.
+    /// Exchanges offers (descriptions of ring ends) for the rings between machines. The process at the other end of
+    /// each ring receives this process's offer, and this process receives the other process's offer.
     ///
     /// # Errors
     /// [`Lost`], if a process is lost during the exchange.
@@ -323,7 +325,7 @@ impl Party {
     /// Calls `meanwhile` repeatedly during the wait. `meanwhile` must return true once this process is ready.
     ///
     /// # Errors
-    /// [`Lost`], if a process is lost during the wait.
+    /// [`Lost`], if a process is lost during the wait, or is not ready after about a minute.
     pub(super) fn begin(&self, meanwhile: impl FnMut() -> Result<bool, Lost>) -> Result<u64, Lost> {
         self.agree_on_begin(meanwhile).inspect_err(|lost| self.call_off(lost))
     }
@@ -400,7 +402,7 @@ impl Party {
     }
 
     /// If this process is a guest, sends the reports of its nodes to the host. If the host may be on another machine,
-    /// also requests the host's clock at regular intervals.
+    /// the guest also asks for the time of the host's clock at regular intervals.
     pub(super) fn tell(&self, heard: Heard) -> Result<(), Lost> {
         let Role::Guest { host, pinged_ns, ponged_ns, .. } = &self.role else { return Ok(()) };
         for heard in heard.ahead_by(self.offset.ns()).in_pieces() {
@@ -417,7 +419,8 @@ impl Party {
         Ok(())
     }
 
-    /// Corrects the clock offset with a pong that arrived at `at_ns` of this machine's clock.
+    /// Corrects the clock offset with the host's answer to a clock request. The function [`between`] explains the
+    /// times.
     fn follow(&self, ping: u64, heard: u64, said: u64, at_ns: u64) {
         self.offset.follow(&between(ping, heard, said, at_ns), MOST_STEP);
         if let Role::Guest { ponged_ns, .. } = &self.role {
@@ -428,7 +431,7 @@ impl Party {
     /// The next message from another process, if one has arrived.
     ///
     /// # Errors
-    /// [`Lost`], if a process is gone.
+    /// [`Lost`], if a process is gone or has sent an unexpected message.
     pub(super) fn hear(&self) -> Result<Option<Message>, Lost> {
         match &self.role {
             Role::Host { guests, inbox, .. } => {
@@ -469,11 +472,11 @@ impl Party {
     }
 
     /// Ends the run at this process. A guest sends its last message. The host tells all guests to stop, waits for their
-    /// last messages, and passes reports that still arrive to `hearing`. Returns the last messages of all guests; a
-    /// guest returns none.
+    /// last messages, and calls `hearing` with the reports that still arrive. Returns the last messages of all guests.
+    /// At a guest, the returned list is empty.
     ///
     /// # Errors
-    /// [`Lost`], if a process does not send its last message.
+    /// [`Lost`], if a process does not send its last message, or sends an unexpected message.
     pub(super) fn end(
         &self,
         complete: bool,
@@ -488,7 +491,7 @@ impl Party {
                 Ok(Vec::new())
             }
             Role::Host { guests, inbox, .. } => {
-                // The loop below finds the guests that are gone already.
+                // A guest that is gone already causes no error here, because the loop below detects the loss.
                 self.tell_who_is_there(&FromHost::Stop { complete, lost: lost.cloned() });
                 let mut all = Vec::new();
                 let mut has_ended: Vec<bool> = guests.iter().map(Option::is_none).collect();
@@ -535,9 +538,9 @@ fn listening(host: &Connection, process: usize) -> Receiver<Came<FromHost>> {
     inbox
 }
 
-/// Bounds of the host's clock minus this machine's clock, in ns. The host received the ping after this machine sent the
-/// ping, and answered before the answer arrived. `heard` and `said` are times of the host's clock. `ping` and `at_ns`
-/// are times of this machine's clock.
+/// Lower and upper bound, in ns, of the host's clock minus this machine's clock. This machine sent a clock request at
+/// `ping` and received the answer at `at_ns`, both on its own clock. The host received the request at `heard` and
+/// answered at `said`, both on the host's clock.
 fn between(ping: u64, heard: u64, said: u64, at_ns: u64) -> RangeInclusive<i64> {
     said.wrapping_sub(at_ns).cast_signed()..=heard.wrapping_sub(ping).cast_signed()
 }

@@ -53,7 +53,7 @@ impl Meeting {
     }
 }
 
-/// The longest time for a host to accept a connection.
+/// The longest wait until a TCP connection to a host is established.
 const CONNECTS_IN: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A listening socket of a host.
@@ -64,8 +64,8 @@ pub(super) enum Door {
 }
 
 impl Door {
-    /// Starts to listen. A TCP address must be an address at which other machines reach this machine, because they also
-    /// write to the rings at this address.
+    /// Starts to listen. A TCP address must be an address at which other machines reach this machine, because these
+    /// machines also use the address to write into this machine's rings.
     pub(super) fn open(at: &Meeting) -> Result<Self, NoParty> {
         let address = match at {
             Meeting::Socket(path) => return Socket::bind(path).map(Self::Unix),
@@ -121,7 +121,8 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Accepts a connection of the same user, if one is pending.
+    /// Accepts a connection if one is pending. Closes the connection, and returns `None`, if it comes from another
+    /// user.
     pub(super) fn accept(&self) -> io::Result<Option<Connection>> {
         match self.listener.accept() {
             Ok((stream, _)) => {
@@ -134,7 +135,7 @@ impl Socket {
     }
 }
 
-/// Returns true if the path is a socket on which no process listens, because its host was killed.
+/// Returns true if the path is a socket on which no process listens. A host that was killed leaves such a socket.
 fn is_dead(path: &Path) -> bool {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     let refuses = |why: io::Error| why.kind() == io::ErrorKind::ConnectionRefused;

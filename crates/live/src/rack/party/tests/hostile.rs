@@ -16,7 +16,7 @@ use raddle_wire::HeaderInfo as _;
 use raddle_wire::r2c2::{Acknowledgement, Data, Event, EventKind, Route};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A random number: often small, sometimes close to the maximum, where range checks may fail.
+/// A random number. It is often small, and sometimes close to the maximum of a `u64`.
 fn number(random: &mut Stream) -> u64 {
     match random.below(5) {
         0 => random.below(3),
@@ -93,7 +93,7 @@ fn scribble(layout: &Layout, region: &Arc<Region>, seed: u64, stop: &AtomicBool)
             }
             let mut bytes = Vec::new();
             packet(&mut random).encode(&mut bytes);
-            // A thread uses the first free slots of its range next, so the random packets go into these slots.
+            // A thread mostly uses the first slots of its range, so the random packets go into these slots.
             let slot = random.below(64) as u32 + layout.slots_of(random.below(2) as usize).start;
             slots.write(slot, &bytes[..bytes.len().min(slots.bytes())]);
         }

@@ -11,7 +11,7 @@ use raddle_rdma::ring::Shape;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::Ordering;
 
-/// A free address of this machine, at which no process listens.
+/// An address of this machine with a TCP port on which no process listens.
 fn address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port")
 }
@@ -129,7 +129,7 @@ fn entries_of_a_hostile_machine_are_counted_and_dropped() {
                 worker.fabric.free(slot);
             }
         }
-        // The guest also claims to hold virtual time for another 2^30 ms.
+        // The guest also claims that virtual time was held (stood still) for another 2^30 ms.
         worker.fabric.clock.hold(Span::from_ms(1 << 30));
         let mut rings = worker.crossing.take().expect("links to the host");
         rings.take_in(&mut worker.fabric, Time::ZERO);
@@ -141,8 +141,7 @@ fn entries_of_a_hostile_machine_are_counted_and_dropped() {
     assert!(!matches!(rack.fidelity().verdict, Verdict::Faithful));
 }
 
-/// If a guest writes words into the host's ring that no honest sender writes, the host's run ends, and `lost` names the
-/// guest's nodes.
+/// If a guest writes invalid words into the host's ring, the host's run ends, and `lost` names the guest's nodes.
 #[test]
 fn a_machine_that_writes_garbage_into_a_ring_is_given_up() {
     let at = address();
