@@ -706,7 +706,7 @@ class SchemeEts(TypedDict, total=False):
     """traffic class of each priority (default: [0, 1, 2, 3, 4, 5, 6, 7])"""
 
     shares: list[int]
-    """percentage of each traffic class in the rate that strict classes leave; 0 makes a class strict; the sum must be 100, or 0 if all classes are strict (default: [13, 13, 13, 13, 12, 12, 12, 12])"""
+    """for each traffic class, its percentage of the rate that strict classes leave; 0 makes a class strict; the sum must be 100, or 0 if all classes are strict (default: [13, 13, 13, 13, 12, 12, 12, 12])"""
 
 
 class SchemeExpeditus(TypedDict, total=False):
@@ -885,7 +885,7 @@ class SchemePfc(TypedDict, total=False):
 
 
 class SchemePfq(TypedDict, total=False):
-    """Per-flow queues at every port with hop-by-hop credits: an idealised upper bound that never drops"""
+    """Per-flow queues and hop-by-hop credits at every port: an idealised upper bound without buffer overflow"""
 
     hop_bits: int
     """bits per hop in the source route of strict mode (default: 3)"""
@@ -1157,7 +1157,7 @@ class SchemeSwitchAr(TypedDict, total=False):
     """how notices of the switch's own queues are treated: they exclude notices of other switches, count like notices of other switches, or are ignored (default: "lock")"""
 
     moved: float | str
-    """share of a port's frames to a destination that a notice moves to another port; 1 moves all of them (default: 1)"""
+    """share of frames that a notice moves from its port to another port, for one destination; 1 moves all of them (default: 1)"""
 
     timer: str
     """time without notices after which a port's congestion level is reset (default: "250 ms")"""
@@ -1344,7 +1344,7 @@ Scheme = TypedDict(
         "pdq": SchemePdq,
         # Priority-based flow control: a port pauses its neighbour before the port's memory is full
         "pfc": SchemePfc,
-        # Per-flow queues at every port with hop-by-hop credits: an idealised upper bound that never drops
+        # Per-flow queues and hop-by-hop credits at every port: an idealised upper bound without buffer overflow
         "pfq": SchemePfq,
         # Hosts cut flows into flowcells of 64 KB and send the flowcells over all end-to-end paths in turn
         "presto": SchemePresto,

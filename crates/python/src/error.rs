@@ -1,10 +1,10 @@
-//! Turns errors into Python's exceptions: a class for each cause, declared in `python/raddle/errors.py`.
+//! Turns errors into Python exceptions. `python/raddle/errors.py` declares the exceptions' classes.
 
 use pyo3::prelude::*;
 use raddle_lab::Error;
 use raddle_lab::experiment::{Cause, Problem};
 
-/// The exception for an error of the lab.
+/// The exception for an error of `raddle_lab`.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let json = error.json();
     let text = |key: &str| json["error"][key].as_str().map(str::to_owned);

@@ -44,7 +44,8 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Tells the lab the path of this module's file. The file's bytes identify the program in the manifests of results.
+/// Tells `raddle_lab` the path of this module's file. The file's bytes identify the program in the manifests of
+/// results.
 #[pyfunction]
 fn loaded_from(path: std::path::PathBuf) {
     raddle_lab::loaded_from(path);

@@ -1,4 +1,4 @@
-//! Warnings of runs, which become warnings of Python.
+//! Collects the warnings of runs, which become Python warnings.
 
 use pyo3::prelude::*;
 use raddle_lab::Error;
@@ -6,7 +6,7 @@ use raddle_lab::lint::Warning;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Warnings of runs, each once, for Python's `warnings`.
+/// Warnings of runs, for Python's module `warnings`. Equal warnings are kept once.
 #[derive(Default)]
 pub(crate) struct Notes(Mutex<Vec<String>>);
 

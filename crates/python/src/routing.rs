@@ -1,8 +1,8 @@
-//! Routings written in Python: a class whose objects choose egress ports in the packet engine.
-//! `python/raddle/_routing.py` has its base class.
+//! Routings written in Python. Such a routing is a class whose objects choose egress ports in the packet engine. Its
+//! base class is in `python/raddle/_routing.py`.
 //!
-//! Each node that forwards has an object of its own, which sees only this node, and draws random numbers from this
-//! node's stream. The records therefore do not depend on the number of threads. A thread takes Python's lock for each
+//! Each node that forwards has its own object. The object sees only its node, and draws random numbers from the stream
+//! of this node. The records therefore do not depend on the number of threads. A thread takes Python's lock for each
 //! packet that has several next hops, so the threads of a run wait for each other.
 
 use pyo3::exceptions::PyValueError;
@@ -24,7 +24,7 @@ use raddle_wire::Position;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The fields of a `raddle._routing.Definition`, which describes a class.
+/// The fields of a `raddle._routing.Definition`, which describes the class of a routing.
 #[derive(FromPyObject)]
 pub(crate) struct Definition {
     routing: Py<PyType>,
@@ -74,17 +74,17 @@ impl Definition {
         Ok(Routing {
             info,
             build: Build::Interpreted { build: Arc::new(build), source },
-            // The flow engine refuses a routing in Python.
+            // The flow engine refuses a routing that is written in Python.
             spread: |_| Spread::AsForwarded,
             hold,
         })
     }
 }
 
-/// Texts of classes, which live as long as the process. Equal texts are kept once.
+/// Texts of routing classes. The texts live as long as the process, and equal texts are kept once.
 static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
-/// Parameters of classes, which live as long as the process. Equal lists are kept once.
+/// Parameters of routing classes. The lists live as long as the process, and equal lists are kept once.
 static PARAMETERS: Mutex<Vec<&'static [Parameter]>> = Mutex::new(Vec::new());
 
 fn kept<T: PartialEq + ?Sized>(known: &Mutex<Vec<&'static T>>, new: Box<T>) -> &'static T {
@@ -160,12 +160,12 @@ struct Interpreted {
     ports: usize,
     settings: Arc<Settings>,
     definition: Arc<Definition>,
-    /// The object of the class; `None` before the first packet that has several next hops.
+    /// The node's instance of the routing class; `None` before the first packet that has several next hops.
     object: Option<Object>,
     halt: Halt,
 }
 
-/// A node's object of the class.
+/// A node's instance of the routing class.
 struct Object {
     node: Py<Node>,
     /// The object's method `forward`.
@@ -310,7 +310,7 @@ fn traceback(py: Python<'_>, raised: PyErr) -> String {
     lines.map_or(short, |lines| lines.concat().trim_end().to_owned())
 }
 
-/// A node that forwards packets, as its object sees it.
+/// A node that forwards packets, as its routing object sees it.
 #[pyclass(frozen, module = "raddle")]
 pub(crate) struct Node {
     /// The node's number.

@@ -1,4 +1,4 @@
-//! Tables of records as Arrow, through the Arrow PyCapsule interface: consumers read them without a copy.
+//! Tables of records as Arrow, through the Arrow PyCapsule interface. Consumers read the tables without a copy.
 
 use crate::error::exception;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
