@@ -49,8 +49,8 @@ report:
 	cargo build -p raddle --locked
 	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -rs -c /dev/null --rootdir crates/cli/tests/report crates/cli/tests/report
 
-# The commands of the tutorial and of "Repeat a figure of a paper" print what the pages show. About 120 runs, so the program is
-# optimised; `make instructions` has compiled most of it.
+# The commands of the tutorial and of "Repeat a figure of a paper" print what the pages show. These are more than 100 runs, so
+# the program is optimised; `make instructions` has compiled most of it.
 pages:
 	cargo build -p raddle --profile count --locked
 	RADDLE=target/count/raddle $(PYTHON)/python -m pytest -q -c /dev/null --rootdir crates/cli/tests/pages crates/cli/tests/pages
