@@ -23,8 +23,8 @@ pub(crate) struct Document(experiment::Document);
 
 #[pymethods]
 impl Document {
-    /// Parses `text`. The text can select `routings` by their names. Error messages call the text `name`. Paths in the
-    /// text are relative to `folder`.
+    /// Parses `text`. The text can select `routings` by their names. Error messages call the text `name`. If the name is
+    /// empty, they name keys instead of lines. Paths in the text are relative to `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -42,10 +42,20 @@ impl Document {
         document.map(Self).map_err(|problem| of_problem(py, problem))
     }
 
-    /// Checks the experiment of each cell. If the settings do not fit together in some of the cells, but not in all,
-    /// there is no error.
+    /// Checks the values of each cell, and checks that the settings of at least one cell fit together.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        let checked = py.detach(|| read_all(&self.0.cells()?));
+        let checked = py.detach(|| {
+            let cells = self.0.cells()?;
+            read_all(&cells)?;
+            let mut first = Ok(());
+            for cell in &cells {
+                match cell.document.prepare() {
+                    Ok(_) => return Ok(()),
+                    Err(problem) => first = first.and(Err(problem)),
+                }
+            }
+            first
+        });
         checked.map_err(|problem| of_problem(py, problem))
     }
 
@@ -197,6 +207,12 @@ impl Document {
     fn replicated(&self, seeds: u64) -> Result<Vec<Cell>, Error> {
         sweep::replicated(self.0.cells()?, seeds)
     }
+}
+
+/// Checks that a directory holds a run, whose summary this version can read.
+#[pyfunction]
+pub(crate) fn check_run(py: Python<'_>, directory: PathBuf) -> PyResult<()> {
+    raddle_lab::read_summary(&directory).map(drop).map_err(|error| exception(py, &error))
 }
 
 /// Reads the text of an experiment's file, and checks that it is TOML.

@@ -30,6 +30,7 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(loaded_from, module)?,
         wrap_pyfunction!(document::toml_text, module)?,
         wrap_pyfunction!(document::toml_value, module)?,
+        wrap_pyfunction!(document::check_run, module)?,
         wrap_pyfunction!(document::read_text, module)?,
         wrap_pyfunction!(document::write_text, module)?,
         wrap_pyfunction!(table::read_table, module)?,

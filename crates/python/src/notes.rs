@@ -32,8 +32,9 @@ impl Notes {
     pub(crate) fn tell(&self, py: Python<'_>) -> PyResult<()> {
         let category = py.import("raddle.errors")?.getattr("RaddleWarning")?;
         let warn = py.import("warnings")?.getattr("warn")?;
+        // The function of the package that called the native module is on the first level, and its caller on the second.
         for note in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            warn.call1((note, &category, 4))?;
+            warn.call1((note, &category, 2))?;
         }
         Ok(())
     }
