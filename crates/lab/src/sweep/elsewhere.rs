@@ -41,8 +41,6 @@ struct Task {
     title: String,
     /// The resolved experiment, as TOML.
     experiment: String,
-    /// The folder to which paths in the experiment are relative.
-    folder: PathBuf,
 }
 
 /// Does a task in this process, on one thread. Writes the results into a new directory.
@@ -59,7 +57,7 @@ pub fn do_task(
         what: format!("the text is not a task: {why}"),
         hint: "tasks are made by `raddle sweep --cluster`".to_owned(),
     })?;
-    let document = Document::parse(EXPERIMENT, task.experiment, task.folder)?.with_registry(registry);
+    let document = Document::parse(EXPERIMENT, task.experiment, PathBuf::new())?.with_registry(registry);
     let control = Control { stop, progress: &mut |_| (), threads: Threads::UpTo(1) };
     run_into(document.prepare()?, directory, &task.title, control).map(drop)
 }
@@ -73,13 +71,9 @@ pub(crate) struct Job<'a> {
 
 impl Job<'_> {
     fn task(&self) -> Result<String, Error> {
-        let document = &self.cell.document;
-        let folder = std::env::current_dir().map_err(Error::io("find", Path::new(".")))?;
-        let task = Task {
-            title: self.cell.name(),
-            experiment: document.experiment()?.resolved.to_string(),
-            folder: folder.join(&document.folder),
-        };
+        let experiment = self.cell.document.experiment()?;
+        let text = experiment.movable(experiment.resolved.clone())?;
+        let task = Task { title: self.cell.name(), experiment: text };
         serde_json::to_string(&task).map_err(|why| Error::Run(why.to_string()))
     }
 
