@@ -175,7 +175,8 @@ class Experiment:
         ``on="ray"`` spreads the cells over the Ray cluster to which the program is connected, one CPU each; see
         :mod:`raddle.cluster`.
 
-        Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs.
+        Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs, the
+        partial runs (``complete`` is false), and the table of both.
         """
         directory, owner = new_directory(out)
         names = self.cells(seeds)
@@ -190,11 +191,12 @@ class Experiment:
         finally:
             shown.clear()
         runs = {name: Run(folder) for name, folder in zip(names, folders, strict=True) if folder}
-        text, summary = results or (f"{len(runs)} of {len(names)} cells have run", "{}")
+        complete = sum(run.complete for run in runs.values())
+        text, summary = results or (f"{complete} of {len(names)} cells have run", "{}")
         sweep = Sweep(directory, runs, dict(refused), text, json.loads(summary))
         sweep._owner = owner
         if interrupted:
-            raise Interrupted("the sweep was interrupted; the finished runs are in `result`", result=sweep)
+            raise Interrupted(f"the sweep was interrupted after {complete} of {len(names)} cells", result=sweep)
         return sweep
 
     def __repr__(self) -> str:

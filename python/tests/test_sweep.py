@@ -40,7 +40,9 @@ def test_ctrl_c_stops_a_sweep(tmp_path: Path) -> None:
     with pytest.raises(raddle.Interrupted) as caught:
         long(sweep=SWEEP).sweep(tmp_path / "out", threads=1, progress=True)
     sweep = caught.value.result
-    assert not sweep.complete and list(sweep.runs) == ["ecmp"]
+    assert not sweep.complete and list(sweep.runs) == ["ecmp"] and not sweep.runs["ecmp"].complete
+    assert sweep.table["complete"] == [False] and "unfinished cells: 2" in str(sweep)
+    assert str(caught.value) == "the sweep was interrupted after 0 of 2 cells"
 
 
 def test_a_cell_that_cannot_run_is_told_and_the_others_run(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ impl Bars {
     /// Reports how a cell of a sweep has ended, and estimates the time left for the sweep.
     pub(crate) fn end_cell(&self, cell: usize, end: &CellEnd) {
         match end {
+            _ if end.is_stopped() => self.tell(cell, "", "stopped; its records are partial"),
             CellEnd::Ran(run) if run.was_there => self.end(cell, "already finished", false),
             CellEnd::Ran(_) => self.end(cell, "done", true),
             CellEnd::Refused(problem) => {
@@ -101,12 +102,16 @@ impl Bars {
             0 => String::new(),
             ran => format!("about {:.0} s left", seconds / ran as f64 * (all - *ended) as f64),
         };
+        self.tell(run, &format!("{ended}/{all} "), format!("{what}, {left}").trim_end_matches(", "));
+    }
+
+    /// Replaces the bar of a run by a line: `before`, the name of the run, and `what`.
+    fn tell(&self, run: usize, before: &str, what: &str) {
         let name = self.bars[run].prefix();
         self.bars[run].finish_and_clear();
         if !self.quiet {
-            let line = format!("{ended}/{all} {name}: {what}, {left}");
             // The bars are redrawn below the line. A closed stderr is not an error.
-            let _ = self.all.suspend(|| writeln!(io::stderr(), "{}", line.trim_end_matches(", ")));
+            let _ = self.all.suspend(|| writeln!(io::stderr(), "{before}{name}: {what}"));
         }
     }
 

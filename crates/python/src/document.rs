@@ -125,7 +125,7 @@ impl Document {
     /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the
     /// runs in other processes ([`Spread`]). Returns the folder of each cell, or `None` for a cell without results; the
     /// name and the exception of each cell that cannot run; the results of all cells as a text and a JSON text, if all
-    /// cells of the sweep have ended; and whether Ctrl-C stopped the sweep.
+    /// cells of the sweep have ended or Ctrl-C stopped it; and whether Ctrl-C stopped the sweep.
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
     fn sweep(
@@ -172,9 +172,9 @@ impl Document {
                 notes.add(refused.to_string());
             }
             let is_stopped = stop.load(std::sync::atomic::Ordering::Relaxed);
-            let is_whole = !is_stopped && shard.is_none() && ends.iter().all(Option::is_some);
-            let results = is_whole.then(|| Results::write(&self.0, &cells, &ends, out)).transpose()?;
-            let texts = results.map(|results| (results.to_string(), results.json().to_string()));
+            let has_results = shard.is_none() && (is_stopped || ends.iter().all(Option::is_some));
+            let results = has_results.then(|| Results::write(&self.0, &cells, &ends, out)).transpose()?;
+            let texts = results.flatten().map(|results| (results.to_string(), results.json().to_string()));
             let folder = |end| match end {
                 CellEnd::Ran(run) => Some(run.directory),
                 CellEnd::Refused(_) => None,

@@ -363,28 +363,34 @@ impl Session<'_> {
             output.print(|| refused.to_string(), || json!({ "refused": refused.json() }))?;
             return Ok(Ended::CheckFailed);
         }
-        if is_interrupted || ends.iter().any(Option::is_none) {
+        let is_left = |end: &&Option<CellEnd>| end.as_ref().is_none_or(CellEnd::is_stopped);
+        let left = ends.iter().filter(is_left).count();
+        let done = cells.len() - left - refused.iter().count();
+        let mut has_failed = false;
+        if shard.is_none()
+            && (left == 0 || is_interrupted)
+            && let Some(results) = Results::write(&document, &cells, &ends, out)?
+        {
+            renamed.tell();
+            output.print(|| results.to_string(), || results.json())?;
+            has_failed = !results.failures().is_empty();
+        }
+        if left > 0 {
             show::warn(&format!(
-                "not all cells have run; repeat the command to continue in {}",
+                "{done} of {} cells have run; repeat the command to continue in {}",
+                cells.len(),
                 directory.display()
             ));
             return Ok(if is_interrupted { Ended::Interrupted } else { Ended::RunFailed });
         }
-        let has_failed = if let Some(shard) = shard {
-            let done = names.len() - refused.iter().count();
+        if let Some(shard) = shard {
             let mut text = format!("shard {shard} is done: {done} cells in {}", directory.display());
             if !refused.is_empty() {
                 text += &format!("\n{refused}");
             }
             let json = || json!({ "shard": shard.to_string(), "cells": names, "refused": refused.json() });
             output.print(|| text, json)?;
-            false
-        } else {
-            let results = Results::write(&document, &cells, &ends, out)?;
-            renamed.tell();
-            output.print(|| results.to_string(), || results.json())?;
-            !results.failures().is_empty()
-        };
+        }
         Ok(if has_failed {
             Ended::RunFailed
         } else if refused.is_empty() {

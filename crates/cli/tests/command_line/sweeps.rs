@@ -1,8 +1,12 @@
 //! `raddle sweep` from outside: its cells, tables and pictures.
 
-use crate::shell::{SMALL, SWEEP, folder, json, names, raddle, stdout, swept};
+#[cfg(unix)]
+use crate::directories::begun;
+use crate::shell::{SMALL, SWEEP, command, folder, json, names, raddle, stdout, swept};
 use serde_json::Value;
 use std::fs;
+#[cfg(unix)]
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_sweep_runs_each_cell_once() {
@@ -114,6 +118,32 @@ fn pictures_have_the_style_and_the_resolution_that_are_asked_for() {
     assert_eq!(strange.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&strange.stderr).contains(".svg, .png or .pdf"));
     assert_eq!(raddle(folder.path(), "sweep drawn.toml --out d --set figure.dpi=7").status.code(), Some(2));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_sweep_that_is_stopped_has_the_table_of_what_is_there() {
+    let folder = folder();
+    // Large flows make the second cell long, but leave its set-up short.
+    let sizes = "\n[[sweep]]\nname = \"mean\"\nkey = \"workload.sizes.mean\"\nvalues = [\"100 KB\", \"10 GB\", \"20 GB\"]\n";
+    fs::write(folder.path().join("sizes.toml"), [SMALL, sizes].concat()).unwrap();
+    let mut sweep = command(folder.path(), "sweep sizes.toml --threads 1 --out s");
+    let sweep = sweep.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !folder.path().join("s").exists() {
+        std::thread::yield_now();
+    }
+    begun(&folder.path().join("s"), ".10-gb.part-");
+    assert!(Command::new("kill").args(["-INT", &sweep.id().to_string()]).status().unwrap().success());
+    let output = sweep.wait_with_output().unwrap();
+    let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert_eq!(output.status.code(), Some(130), "{told}");
+    assert!(told.contains("\n10 GB: stopped; its records are partial\n") && !told.contains("10 GB: done"), "{told}");
+    assert!(told.ends_with("1 of 3 cells have run; repeat the command to continue in s\n"), "{told}");
+    assert!(text.lines().any(|line| line.starts_with("100 KB ")), "{text}");
+    assert!(!text.contains("10 GB") && text.ends_with("unfinished cells: 2; the means leave them out\n"), "{text}");
+    let table = fs::read_to_string(folder.path().join("s/sweep_results/sweep.csv")).unwrap();
+    let rows: Vec<_> = table.lines().map(|line| line.split(',').take(2).collect::<Vec<_>>()).collect();
+    assert_eq!(rows, [["mean", "complete"], ["100 KB", "true"], ["10 GB", "false"]]);
 }
 
 #[test]

@@ -314,6 +314,12 @@ impl Summary {
         self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
     }
 
+    /// True if the run reached its end and was not stopped.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.outcome.complete
+    }
+
     /// The error with which a command ends if the run failed because it delivered no flow. Even then, the records are
     /// complete.
     #[must_use]

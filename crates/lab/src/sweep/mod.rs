@@ -31,10 +31,21 @@ use std::sync::{Mutex, PoisonError};
 /// The way in which a cell of a sweep ended.
 #[derive(Debug, Clone)]
 pub enum CellEnd {
-    /// The cell has results.
+    /// The cell has results. They are partial if the run was stopped.
     Ran(Box<CellRun>),
     /// The cell cannot run, because its settings do not fit together.
     Refused(Problem),
+}
+
+impl CellEnd {
+    /// True if the cell's run was stopped before its end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        match self {
+            Self::Ran(run) => run.summary.as_ref().is_some_and(|summary| !summary.is_complete()),
+            Self::Refused(_) => false,
+        }
+    }
 }
 
 /// The results of a cell.

@@ -126,7 +126,8 @@ of = "fct"
             .iter()
             .all(Option::is_some)
             .then(|| Results::write(&document, &cells, &ends, Out::from(out)))
-            .transpose()?;
+            .transpose()?
+            .flatten();
         Ok((ends, ended.into_inner().expect("no panic"), results))
     }
 
