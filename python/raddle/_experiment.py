@@ -146,15 +146,15 @@ class Experiment:
 
         return networkx.node_link_graph(json.loads(self._native.node_link()), edges="edges")
 
-    def cells(self, seeds: int = 1) -> list[str]:
-        """The names of the cells of the sweep, with ``seeds`` replicas of each."""
+    def cells(self, seeds: int | None = None) -> list[str]:
+        """The names of the cells of the sweep, with ``seeds`` replicas of each (``[figure] seeds`` if ``None``, 1 by default)."""
         return self._native.cells(seeds)
 
     def sweep(
         self,
         out: str | os.PathLike[str] | None = None,
         *,
-        seeds: int = 1,
+        seeds: int | None = None,
         shard: tuple[int, int] | None = None,
         fail_fast: bool = False,
         force: bool = False,
@@ -165,7 +165,7 @@ class Experiment:
         """Runs the cells that the ``[[sweep]]`` tables span into subfolders of ``out``.
 
         A cell with finished results of the same inputs is skipped, so a sweep that was stopped continues where it was.
-        ``seeds`` runs each cell with that many seeds. ``shard=(2, 5)`` runs every fifth cell, beginning with the second
+        ``seeds`` runs each cell with that many seeds; ``None`` takes their number from ``[figure]``, or is 1. ``shard=(2, 5)`` runs every fifth cell, beginning with the second
         (from 1). ``fail_fast`` begins no further cell after one has failed, and none if one cannot run. Other arguments are those of :meth:`run`.
 
         A cell whose settings do not fit together, such as a routing for a Clos network on a torus, cannot run. The others

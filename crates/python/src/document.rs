@@ -116,9 +116,9 @@ impl Document {
         write_node_link(&topology).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The names of the sweep's cells, with `seeds` replicas of each.
-    fn cells(&self, py: Python<'_>, seeds: u64) -> PyResult<Vec<String>> {
-        let cells = self.replicated(seeds).map_err(|error| exception(py, &error))?;
+    /// The names of the sweep's cells, with `seeds` replicas of each, or as many as `[figure]` asks for.
+    fn cells(&self, py: Python<'_>, seeds: Option<u64>) -> PyResult<Vec<String>> {
+        let cells = sweep::replicated(&self.0, seeds).map_err(|error| exception(py, &error))?;
         Ok(cells.iter().map(Cell::name).collect())
     }
 
@@ -132,7 +132,7 @@ impl Document {
         &self,
         py: Python<'_>,
         out: PathBuf,
-        seeds: u64,
+        seeds: Option<u64>,
         shard: Option<(usize, usize)>,
         fail_fast: bool,
         force: bool,
@@ -148,7 +148,7 @@ impl Document {
         let notes = Notes::default();
         let spread = spread.map(Spread::new);
         let (swept, interrupted) = attend(py, watch.as_ref(), |stop, news| {
-            let mut cells = self.replicated(seeds)?;
+            let mut cells = sweep::replicated(&self.0, seeds)?;
             if let Some(shard) = shard {
                 cells = shard.of(cells);
             }
@@ -187,12 +187,6 @@ impl Document {
             swept.map_err(|error: Error| Spread::exception(spread.as_ref(), py, &error))?;
         let refused = refused.iter().map(|(cell, problem)| (cell.name(), of_problem(py, problem.clone())));
         Ok((folders, refused.collect(), texts, interrupted))
-    }
-}
-
-impl Document {
-    fn replicated(&self, seeds: u64) -> Result<Vec<Cell>, Error> {
-        sweep::replicated(self.0.cells()?, seeds)
     }
 }
 

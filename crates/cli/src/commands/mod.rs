@@ -306,7 +306,7 @@ impl Session<'_> {
         let Self { output, stop, .. } = self;
         let look = look.overrides();
         let document = self.load(run, &look.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let mut cells = sweep::replicated(document.cells()?, *seeds)?;
+        let mut cells = sweep::replicated(&document, *seeds)?;
         if let Some(shard) = shard {
             cells = shard.of(cells);
         }

@@ -101,6 +101,28 @@ fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
 }
 
 #[test]
+fn replicas_come_from_the_figure_or_from_a_sweep_of_the_seed() {
+    let folder = folder();
+    let figure = "\n[figure]\ntitle = \"FCT\"\nseeds = 2\n";
+    let seeds = "\n[[sweep]]\nname = \"replica\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n";
+    let groups = |name: &str, added: &str, options: &str| {
+        fs::write(folder.path().join(name), [SMALL, added].concat()).unwrap();
+        json(&raddle(folder.path(), &format!("sweep {name} --format json {options}")))["groups"].clone()
+    };
+    let of_figure = groups("figure.toml", figure, "");
+    assert_eq!((&of_figure[0]["n"], &of_figure[1]), (&2.into(), &Value::Null));
+    assert_eq!(groups("figure.toml", figure, "--seeds 1 --out one")[0]["n"], 1);
+    let of_sweep = groups("swept.toml", seeds, "");
+    assert_eq!((&of_sweep[0]["labels"], &of_sweep[0]["measures"]), (&of_figure[0]["labels"], &of_figure[0]["measures"]));
+    let table = fs::read_to_string(folder.path().join("out/swept/sweep_results/sweep.csv")).unwrap();
+    let rows: Vec<_> = table.lines().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(rows, ["seed", "1", "2"]);
+    fs::write(folder.path().join("both.toml"), [SMALL, figure, seeds].concat()).unwrap();
+    let both = raddle(folder.path(), "sweep both.toml");
+    assert!(String::from_utf8_lossy(&both.stderr).contains("there is a sweep called `seed` already"), "{both:?}");
+}
+
+#[test]
 fn pictures_have_the_style_and_the_resolution_that_are_asked_for() {
     let folder = swept();
     let text = fs::read_to_string(folder.path().join("swept.toml")).unwrap()

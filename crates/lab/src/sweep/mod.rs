@@ -17,7 +17,7 @@ pub(crate) use results::FOLDER;
 pub use results::Results;
 pub use shard::Shard;
 
-use crate::experiment::{Cell, EngineKind, Problem, read_all};
+use crate::experiment::{Cell, Document, EngineKind, Problem, read_all};
 use crate::figure::{self, SEED};
 use crate::run::directory::{Lock, Origin, Out};
 use crate::run::records::is_unfaithful;
@@ -231,12 +231,15 @@ fn run_all(
     Ok(runs.into_iter().zip(elsewhere).map(|(run, elsewhere)| run.or(elsewhere)).collect())
 }
 
-/// Repeats each cell with several seeds: the cell's own seed and the numbers that follow it. The seeds become the
-/// labels of an additional sweep `seed`. With one seed, the cells stay as they are.
+/// The cells of a document, each with several seeds: the cell's own seed and the numbers that follow it. The seeds
+/// become the labels of an additional sweep `seed`. With one seed, the cells stay as they are. If `seeds` is `None`,
+/// the key `seeds` of `[figure]` gives the number of seeds.
 ///
 /// # Errors
-/// If a cell's `[engine]` is wrong, or the cells already belong to a sweep `seed`.
-pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
+/// If a sweep, a cell's `[engine]` or the key `seeds` is wrong, or the cells already belong to a sweep `seed`.
+pub fn replicated(document: &Document, seeds: Option<u64>) -> Result<Vec<Cell>, Error> {
+    let cells = document.cells()?;
+    let seeds = seeds.map_or_else(|| figure::seeds(document), Ok)?;
     if seeds == 1 {
         return Ok(cells);
     }

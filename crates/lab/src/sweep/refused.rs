@@ -110,7 +110,7 @@ of = "fct"
         elsewhere: Option<&dyn sweep::Elsewhere>,
     ) -> Result<Swept, Error> {
         let document = Document::parse("grid.toml", text.to_owned(), PathBuf::new())?;
-        let cells = sweep::replicated(document.cells()?, 2)?;
+        let cells = sweep::replicated(&document, Some(2))?;
         let ended = Mutex::new(Vec::new());
         let control = sweep::Control {
             threads: 2,
