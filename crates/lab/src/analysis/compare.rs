@@ -5,6 +5,7 @@ use crate::figure::size_class::{SIZE_BINS, SizeClass};
 use crate::run::directory;
 use crate::run::kept_summary::{self, not_a_run};
 use crate::run::records::Records;
+use crate::sweep::replicas::PAUSES;
 use crate::{Error, table};
 use raddle_records::{Table, stats};
 use serde_json::{Value, json};
@@ -43,10 +44,11 @@ const CLASS: [(&str, &str, Kind); 11] = [
 ];
 
 /// Rows below the rows of the size classes: JSON pointer in `summary.json`, name of the row, kind of the value.
-const FABRIC: [(&str, &str, Kind); 5] = [
+const FABRIC: [(&str, &str, Kind); 6] = [
     ("/peak_queue_p99_bytes", "peak queue p99 B", Kind::Measured),
     ("/peak_queue_max_bytes", "peak queue max B", Kind::Measured),
     ("/drops", "drops", Kind::Measured),
+    ("/flow_control/pauses", "pauses", Kind::Measured),
     ("/totals/data/packets", "data packet-hops", Kind::Measured),
     ("/digest", "digest", Kind::Given),
 ];
@@ -145,6 +147,8 @@ impl Comparison {
             lines.extend(CLASS.iter().map(of_class));
         }
         lines.extend(FABRIC.iter().map(|&(pointer, name, kind)| line(None, name, kind, pointer)));
+        let values = self.summaries.iter().map(paused_percent).collect();
+        lines.push(Line { class: None, name: "paused share %", kind: Kind::Measured, values });
         lines.extend(IMBALANCE.map(|(tier, name)| {
             let values = self.summaries.iter().map(|summary| imbalance(summary, tier)).collect();
             Line { class: None, name, kind: Kind::Measured, values }
@@ -260,6 +264,9 @@ impl fmt::Display for Comparison {
         }
         f.write_str(&table(&rows))?;
         f.write_str(DEFINITIONS)?;
+        if self.summaries.iter().any(|summary| !summary["flow_control"].is_null()) {
+            f.write_str(PAUSES)?;
+        }
         for difference in &self.differences {
             write!(f, "\nthe runs are not of the same experiment: {difference}")?;
         }
@@ -288,6 +295,11 @@ fn names(directories: &[&Path]) -> Vec<String> {
     let names: Vec<String> = directories.iter().map(own).collect();
     let twice = (1..names.len()).any(|i| names[..i].contains(&names[i]));
     if twice { directories.iter().map(|path| path.display().to_string()).collect() } else { names }
+}
+
+/// The share of the run for which links with flow control were paused, in percent. Null without flow control.
+fn paused_percent(summary: &Value) -> Value {
+    json!(summary["flow_control"]["paused_share_mean"].as_f64().map(|share| share * 100.0))
 }
 
 /// The mean imbalance of the uplinks of switches in a tier, from the run's summary. Null if the summary has no
@@ -340,6 +352,29 @@ mod tests {
         let summary = json!({ "imbalance": [{ "tier": 2, "samples": 7, "mean": 0.5 }] });
         assert_eq!([1, 2].map(|tier| imbalance(&summary, tier)), [Value::Null, json!(0.5)]);
         assert_eq!(imbalance(&json!({}), 1), Value::Null);
+    }
+
+    #[test]
+    fn pauses_are_rows_if_a_run_has_flow_control() {
+        let summaries = vec![
+            json!({ "drops": 1 }),
+            json!({ "drops": 1, "flow_control": { "pauses": 7, "paused_share_mean": 0.034 } }),
+        ];
+        let mut comparison = Comparison {
+            names: vec!["a".to_owned(), "b".to_owned()],
+            directories: Vec::new(),
+            summaries,
+            differences: Vec::new(),
+        };
+        let rows: Vec<_> = comparison.lines().into_iter().map(|line| (line.name, line.values)).collect();
+        let expected = [("drops", [json!(1), json!(1)]), ("pauses", [Value::Null, json!(7)])];
+        assert_eq!(rows[..2], expected.map(|(name, values)| (name, values.into())));
+        assert!(rows[2].0 == "paused share %" && rows[2].1[0].is_null(), "{rows:?}");
+        assert!((rows[2].1[1].as_f64().expect("a number") - 3.4).abs() < 1e-9, "{rows:?}");
+        assert!(comparison.to_string().contains("Paused share: "));
+        comparison.summaries.truncate(1);
+        comparison.names.truncate(1);
+        assert!(!comparison.to_string().to_lowercase().contains("pause"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::experiment::{Cell, Document};
 use crate::figure;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::kept_summary;
-use crate::sweep::replicas::{self, SHOWN};
+use crate::sweep::replicas::{self, PAUSES, SHOWN};
 use crate::sweep::{CellEnd, Refused, columns};
 use crate::{Error, table};
 use raddle_records::{WideCell, WideTable};
@@ -244,7 +244,9 @@ impl fmt::Display for Results {
             rows.push(labels.chain([group.rows.len().to_string()]).chain(numbers).collect());
         }
         if !groups.is_empty() {
-            writeln!(f, "{}{DEFINITIONS}", table(&rows))?;
+            let has_pauses = shown.iter().any(|(name, ..)| name.starts_with("flow_control_"));
+            let pauses = if has_pauses { PAUSES } else { "" };
+            writeln!(f, "{}{DEFINITIONS}{pauses}", table(&rows))?;
         }
         write!(f, "all numbers of all runs: {}", self.folder.join("sweep.csv").display())?;
         for picture in self.pictures {
@@ -335,6 +337,21 @@ mod tests {
         assert_eq!(results.label("routing", "ecmp"), WideCell::Text("ecmp".to_owned()));
         let wide = results.wide(Path::new("out"));
         assert_eq!(wide.columns(), ["routing", "seed", "digest", "drops", "fct_mean_us", "directory"]);
+    }
+
+    #[test]
+    fn pauses_are_shown_if_a_run_has_flow_control() {
+        let mut results = results();
+        assert!(!results.to_string().to_lowercase().contains("pause"));
+        let pauses = json!({ "flow_control_pauses": 7, "flow_control_paused_share_mean": 0.034 });
+        results.rows[2].values.extend(pauses.as_object().expect("a table").clone());
+        let shown = results.to_string();
+        let numbers = |routing: &str| {
+            let line = shown.lines().find(|line| line.starts_with(routing)).expect("a row");
+            line.split_whitespace().rev().take(2).collect::<Vec<_>>()
+        };
+        assert!(shown.contains("  pauses  paused share %\n") && shown.contains("Paused share: "), "{shown}");
+        assert_eq!((numbers("drill"), numbers("ecmp")), (vec!["3.40", "7"], vec!["-", "-"]), "{shown}");
     }
 
     #[test]
