@@ -427,7 +427,11 @@ impl fmt::Display for Summary {
         writeln!(f)?;
         f.write_str(&table(&self.rows()))?;
         f.write_str(DEFINITIONS)?;
-        let percent = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{:.2}%", load * 100.0));
+        let percent = |load: Option<f64>| match load {
+            None => "-".to_owned(),
+            Some(load) if load > 1.0 => format!("{:.0}%", load * 100.0),
+            Some(load) => format!("{:.2}%", load * 100.0),
+        };
         let Facts { mean_size, host_load, network_load, fabric_load, .. } = &self.workload;
         let (host, fabric) = (percent(*host_load), percent(*fabric_load));
         if self.deadlines.flows > 0 {
@@ -446,6 +450,10 @@ impl fmt::Display for Summary {
                 f,
                 "offered      mean size {mean_size:.0} B; host load {host} of the hosts' link rates; all links {fabric}"
             )?;
+            if host_load.is_some_and(|load| load > 1.0) {
+                let words = "a burst: flows start faster than hosts can send; a load is taken from the first to the last start";
+                writeln!(f, "             {words}")?;
+            }
             if network_load.is_some() {
                 let load = percent(*network_load);
                 writeln!(

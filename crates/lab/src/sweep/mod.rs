@@ -90,7 +90,8 @@ pub struct Control<'a> {
     pub elsewhere: Option<&'a dyn Elsewhere>,
     /// Called repeatedly with the index of a cell and the state of its run.
     pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
-    /// Called when a cell has ended, with the index of the cell and how it ended.
+    /// Called when a cell has ended, with the index of the cell and how it ended. Not called if nothing runs, because no
+    /// cell can run or the sweep fails fast.
     pub ended: &'a (dyn Fn(usize, &CellEnd) + Sync),
 }
 
@@ -130,9 +131,7 @@ pub fn sweep<'a>(
                 fitting.push(Fitting { number: i, cell, directory, origin: prepared.origin()? });
             }
             Err(problem) => {
-                let end = CellEnd::Refused(problem);
-                (control.ended)(i, &end);
-                ends[i] = Some(end);
+                ends[i] = Some(CellEnd::Refused(problem));
                 if control.fail_fast {
                     return Ok(ends);
                 }
@@ -143,6 +142,9 @@ pub fn sweep<'a>(
         && let Some(Some(CellEnd::Refused(problem))) = ends.first()
     {
         return Err(problem.clone().into());
+    }
+    for (i, end) in ends.iter().enumerate() {
+        end.iter().for_each(|end| (control.ended)(i, end));
     }
     for (end, cell) in run_all(&fitting, out, control)?.into_iter().zip(&fitting) {
         ends[cell.number] = end;

@@ -165,7 +165,7 @@ of = "fct"
     fn a_sweep_that_fails_fast_runs_nothing_if_a_cell_cannot_run() {
         let folder = tempfile::tempdir().expect("a folder");
         let (ends, ended, results) = swept(GRID, folder.path(), true, None).expect("a sweep");
-        assert!(matches!(ends[2], Some(CellEnd::Refused(_))) && results.is_none() && ended == [2]);
+        assert!(matches!(ends[2], Some(CellEnd::Refused(_))) && results.is_none() && ended.is_empty());
         assert_eq!(ends.iter().flatten().count(), 1);
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }
