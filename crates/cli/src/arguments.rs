@@ -156,7 +156,8 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         what: Option<Listed>,
     },
-    /// Print the completions of a shell: `raddle completions bash > /etc/bash_completion.d/raddle`.
+    /// Print the completions of a shell: `raddle completions bash > /etc/bash_completion.d/raddle`. In bash and zsh they
+    /// include the names of templates, papers, figures, schemes and keys.
     Completions {
         /// The shell.
         shell: Shell,

@@ -6,6 +6,7 @@ mod reproduce;
 use crate::Ended;
 use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Sweep, Topo, Torture};
 use crate::cluster::Cluster;
+use crate::completions;
 use crate::doctor;
 use crate::init::{TEMPLATES, Template, init};
 use crate::show::{self, Bars};
@@ -52,9 +53,7 @@ pub(crate) fn execute(
         Command::List { what } => list(*what, registry, output),
         Command::Init { template, out } => session.init(template.as_deref(), out),
         Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Arguments::command(), "raddle", &mut script);
-            show::result(&String::from_utf8_lossy(&script))?;
+            show::result(&completions::script(*shell, registry))?;
             Ok(Ended::Done)
         }
         Command::Man { out } => {
