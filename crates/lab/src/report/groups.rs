@@ -4,7 +4,6 @@
 use super::run::short;
 use crate::Error;
 use crate::experiment::FOLDER;
-use crate::experiment::keys::Declared as _;
 use crate::run::directory::EXPERIMENT;
 use crate::run::kept_summary::{self, not_a_run};
 use crate::sweep::replicas::{self, SHOWN};
