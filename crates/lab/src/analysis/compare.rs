@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 enum Kind {
     /// A result, such as a time, a rate or a count of drops: the quotient is shown.
     Measured,
+    /// A result that is a share of 1 in the summary and a percentage in the table: the quotient is shown.
+    Share,
     /// A number that identifies the run or its amount of work, such as the seed: no quotient is shown.
     Given,
 }
@@ -44,11 +46,12 @@ const CLASS: [(&str, &str, Kind); 11] = [
 ];
 
 /// Rows below the rows of the size classes: JSON pointer in `summary.json`, name of the row, kind of the value.
-const FABRIC: [(&str, &str, Kind); 6] = [
+const FABRIC: [(&str, &str, Kind); 7] = [
     ("/peak_queue_p99_bytes", "peak queue p99 B", Kind::Measured),
     ("/peak_queue_max_bytes", "peak queue max B", Kind::Measured),
     ("/drops", "drops", Kind::Measured),
     ("/flow_control/pauses", "pauses", Kind::Measured),
+    ("/flow_control/paused_share_mean", "paused share %", Kind::Share),
     ("/totals/data/packets", "data packet-hops", Kind::Measured),
     ("/digest", "digest", Kind::Given),
 ];
@@ -79,7 +82,7 @@ impl Line {
     fn ratio(&self, run: usize) -> Option<f64> {
         let number = |run: usize| self.values[run].as_f64();
         let (first, this) = (number(0)?, number(run)?);
-        (self.kind == Kind::Measured && run > 0 && first != 0.0).then(|| this / first)
+        (self.kind != Kind::Given && run > 0 && first != 0.0).then(|| this / first)
     }
 }
 
@@ -135,7 +138,10 @@ impl Comparison {
 
     fn lines(&self) -> Vec<Line> {
         let line = |class, name, kind, pointer: &str| {
-            let value = |summary: &Value| summary.pointer(pointer).cloned().unwrap_or(Value::Null);
+            let value = |summary: &Value| match summary.pointer(pointer) {
+                Some(share) if kind == Kind::Share => json!(share.as_f64().map(|share| share * 100.0)),
+                value => value.cloned().unwrap_or(Value::Null),
+            };
             Line { class, name, kind, values: self.summaries.iter().map(value).collect() }
         };
         let mut lines: Vec<_> =
@@ -147,8 +153,6 @@ impl Comparison {
             lines.extend(CLASS.iter().map(of_class));
         }
         lines.extend(FABRIC.iter().map(|&(pointer, name, kind)| line(None, name, kind, pointer)));
-        let values = self.summaries.iter().map(paused_percent).collect();
-        lines.push(Line { class: None, name: "paused share %", kind: Kind::Measured, values });
         lines.extend(IMBALANCE.map(|(tier, name)| {
             let values = self.summaries.iter().map(|summary| imbalance(summary, tier)).collect();
             Line { class: None, name, kind: Kind::Measured, values }
@@ -295,11 +299,6 @@ fn names(directories: &[&Path]) -> Vec<String> {
     let names: Vec<String> = directories.iter().map(own).collect();
     let twice = (1..names.len()).any(|i| names[..i].contains(&names[i]));
     if twice { directories.iter().map(|path| path.display().to_string()).collect() } else { names }
-}
-
-/// The share of the run for which links with flow control were paused, in percent. Null without flow control.
-fn paused_percent(summary: &Value) -> Value {
-    json!(summary["flow_control"]["paused_share_mean"].as_f64().map(|share| share * 100.0))
 }
 
 /// The mean imbalance of the uplinks of switches in a tier, from the run's summary. Null if the summary has no

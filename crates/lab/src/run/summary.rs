@@ -450,10 +450,6 @@ impl fmt::Display for Summary {
                 f,
                 "offered      mean size {mean_size:.0} B; host load {host} of the hosts' link rates; all links {fabric}"
             )?;
-            if host_load.is_some_and(|load| load > 1.0) {
-                let words = "a burst: flows start faster than hosts can send; a load is taken from the first to the last start";
-                writeln!(f, "             {words}")?;
-            }
             if network_load.is_some() {
                 let load = percent(*network_load);
                 writeln!(
