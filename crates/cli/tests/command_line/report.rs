@@ -51,11 +51,14 @@ fn a_run_of_own_files_can_be_reported_and_run_again_in_any_folder() {
     fs::write(mine.join("sizes.txt"), "1000 0\n2000 100\n").unwrap();
     fs::write(mine.join("flows.txt"), "1\n0 2 3 100 9000 0.000001\n").unwrap();
     let own = fs::read_to_string(mine.join("own-topology.toml")).unwrap();
-    let sizes = own.replace("kind = \"exponential\", mean = \"100 KB\"", "kind = \"cdf\", file = \"sizes.txt\"");
+    let sizes =
+        own.replace("kind = \"exponential\", mean = \"100 KB\"", "kind = \"cdf\", file = \"sizes.txt\"");
     let (topology, rest) = own.split_once("[workload]").unwrap();
     let (_, scheme) = rest.split_once("[scheme]").unwrap();
     let flows = format!("{topology}[workload]\nfile = \"flows.txt\"\nformat = \"hpcc\"\n[scheme]{scheme}");
-    let search = format!("{sizes}\n[search]\nkey = \"workload.flows\"\nrange = [0, 2]\nof = \"fct\"\nat_least = 0.0\n");
+    let search = format!(
+        "{sizes}\n[search]\nkey = \"workload.flows\"\nrange = [0, 2]\nof = \"fct\"\nat_least = 0.0\n"
+    );
     for (name, text) in [("own", &own), ("sizes", &sizes), ("flows", &flows), ("search", &search)] {
         fs::write(mine.join(name).with_extension("toml"), text).unwrap();
         let first = done(folder.path(), &format!("run mine/{name}.toml"));

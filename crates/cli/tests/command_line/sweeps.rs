@@ -115,13 +115,19 @@ fn replicas_come_from_the_figure_or_from_a_sweep_of_the_seed() {
     assert_eq!((&of_figure[0]["n"], &of_figure[1]), (&2.into(), &Value::Null));
     assert_eq!(groups("figure.toml", figure, "--seeds 1 --out one")[0]["n"], 1);
     let of_sweep = groups("swept.toml", seeds, "");
-    assert_eq!((&of_sweep[0]["labels"], &of_sweep[0]["measures"]), (&of_figure[0]["labels"], &of_figure[0]["measures"]));
+    assert_eq!(
+        (&of_sweep[0]["labels"], &of_sweep[0]["measures"]),
+        (&of_figure[0]["labels"], &of_figure[0]["measures"])
+    );
     let table = fs::read_to_string(folder.path().join("out/swept/sweep_results/sweep.csv")).unwrap();
     let rows: Vec<_> = table.lines().map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(rows, ["seed", "1", "2"]);
     fs::write(folder.path().join("both.toml"), [SMALL, figure, seeds].concat()).unwrap();
     let both = raddle(folder.path(), "sweep both.toml");
-    assert!(String::from_utf8_lossy(&both.stderr).contains("there is a sweep called `seed` already"), "{both:?}");
+    assert!(
+        String::from_utf8_lossy(&both.stderr).contains("there is a sweep called `seed` already"),
+        "{both:?}"
+    );
 }
 
 #[test]
@@ -161,10 +167,16 @@ fn a_sweep_that_is_stopped_has_the_table_of_what_is_there() {
     let output = sweep.wait_with_output().unwrap();
     let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(output.status.code(), Some(130), "{told}");
-    assert!(told.contains("\n10 GB: stopped; its records are partial\n") && !told.contains("10 GB: done"), "{told}");
+    assert!(
+        told.contains("\n10 GB: stopped; its records are partial\n") && !told.contains("10 GB: done"),
+        "{told}"
+    );
     assert!(told.ends_with("1 of 3 cells have run; repeat the command to continue in s\n"), "{told}");
     assert!(text.lines().any(|line| line.starts_with("100 KB ")), "{text}");
-    assert!(!text.contains("10 GB") && text.ends_with("unfinished cells: 2; the means leave them out\n"), "{text}");
+    assert!(
+        !text.contains("10 GB") && text.ends_with("unfinished cells: 2; the means leave them out\n"),
+        "{text}"
+    );
     let table = fs::read_to_string(folder.path().join("s/sweep_results/sweep.csv")).unwrap();
     let rows: Vec<_> = table.lines().map(|line| line.split(',').take(2).collect::<Vec<_>>()).collect();
     assert_eq!(rows, [["mean", "complete"], ["100 KB", "true"], ["10 GB", "false"]]);

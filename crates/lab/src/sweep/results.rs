@@ -86,7 +86,8 @@ impl Results {
         if ran.is_empty() {
             return Ok(None);
         }
-        let unfinished = cells.iter().zip(ends).filter(|(_, end)| end.as_ref().is_none_or(CellEnd::is_stopped));
+        let unfinished =
+            cells.iter().zip(ends).filter(|(_, end)| end.as_ref().is_none_or(CellEnd::is_stopped));
         let unfinished: Vec<String> = unfinished.map(|(cell, _)| cell.name()).collect();
         let mut rows = Vec::new();
         let mut failures = Vec::new();
@@ -101,8 +102,7 @@ impl Results {
         let folder = out.path.join(FOLDER);
         let part = Part::create(Out { path: &folder, ..out }, origin()?)?;
         let refused = Refused::of(cells, ends);
-        let mut results =
-            Self { rows, folder: folder.clone(), pictures: &[], failures, refused, unfinished };
+        let mut results = Self { rows, folder: folder.clone(), pictures: &[], failures, refused, unfinished };
         let wide = results.wide(out.path);
         wide.write_csv(&part.file("sweep.csv"))?;
         wide.write_parquet(&part.file("sweep.parquet"), "sweep", |column| results.meaning(column))?;
