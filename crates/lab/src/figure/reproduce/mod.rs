@@ -454,7 +454,7 @@ impl Session<'_> {
     /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds to `shared_seconds` the
     /// seconds that copied runs took when they ran.
     fn simulate(&mut self, current: &Current<'_>, shared_seconds: &mut f64) -> Result<Vec<Run>, Error> {
-        let cells = replicated(&current.document, Some(current.figure.seeds))?;
+        let cells = replicated(current.document, Some(current.figure.seeds))?;
         let folder = current.unfinished;
         let places = directories(&cells, folder)?;
         let mut missing = Vec::new();
