@@ -1444,7 +1444,7 @@ class Sweep(TypedDict, total=False):
     """The dotted key that takes the values. If left out, each value has a `label` and keys to `set`."""
 
     name: str
-    """Name of the sweep. Plots and claims refer to the sweep by this name."""
+    """Name of the sweep. Plots and claims refer to the sweep by this name. A sweep whose `key` is `engine.seed` is always called `seed`: its cells are replicas, and results are means over them."""
 
     values: list[Any]
     """The values of `key`, or tables with `label` and `set`."""
@@ -1885,6 +1885,95 @@ class ComputeFabrics(TypedDict, total=False):
     """The routing protocol of data. If left out, data takes shortest paths."""
 
 
+class ComputeFabrics2Topology(TypedDict, total=False):
+    """The topology of the fabric."""
+
+    aggregations_per_pod: int
+    """Number of aggregation switches of each pod."""
+
+    bottleneck_rate: str
+    """Rate of the link between the two switches. (default: `link_rate`)"""
+
+    children: list[int]
+    """Number of children of a switch: one number for each level of switches, the lowest level first."""
+
+    core_rate: str
+
+    cores_per_plane: int
+    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
+
+    dimensions: int
+    """Number of dimensions, n. The fabric has 2^n nodes."""
+
+    dims: list[int]
+
+    edges_per_pod: int
+    """Number of edge switches of each pod."""
+
+    file: str
+    """The file of the graph, relative to the experiment's file."""
+
+    format: Literal["graphml", "node_link", "hpcc"]
+    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
+
+    framing: Literal["none", "ethernet"]
+    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
+
+    hosts: int
+    """Number of hosts of the switch."""
+
+    hosts_per_edge: int
+    """Number of hosts of each edge switch."""
+
+    hosts_per_leaf: int
+    """Number of hosts of each leaf."""
+
+    k: int
+
+    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
+    """The kind of fabric."""
+
+    leaves: int
+    """Number of leaves."""
+
+    left: int
+    """Number of hosts of the first switch."""
+
+    link_delay: str
+    """Propagation delay of each link. Required for every built-in kind except `file`."""
+
+    link_rate: str
+    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every built-in kind except `file`."""
+
+    n: int
+
+    network_ports: int
+    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
+
+    parents: list[int]
+    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
+
+    pods: int
+    """Number of pods."""
+
+    ports: int
+    """Number of ports of each switch."""
+
+    right: int
+    """Number of hosts of the second switch."""
+
+    slow: list[TopologySlow]
+    """Links with a reduced rate."""
+
+    spines: int
+    """Number of spines. Each leaf has a link to each spine."""
+
+    switches: int
+    """Number of switches."""
+
+    uplink_rate: str
+
+
 class ComputeFabrics2(TypedDict, total=False):
     """A fabric with a label."""
 
@@ -1894,7 +1983,7 @@ class ComputeFabrics2(TypedDict, total=False):
     seed: int
     """Seed of the random choices in the topology. (default: `1`)"""
 
-    topology: Topology
+    topology: ComputeFabrics2Topology
     """The topology of the fabric."""
 
 
@@ -2099,6 +2188,9 @@ class Root(TypedDict, total=False):
 
     figure: Figure
     """Title and settings of a figure."""
+
+    folder: str
+    """The folder to which names of files in the experiment are relative. By default, the folder of the experiment's file."""
 
     plot: list[Plot]
     """The plots of a figure."""
