@@ -240,6 +240,21 @@ values = ["100 ns", "2 us"]
     }
 
     #[test]
+    fn another_process_finds_the_files_that_the_experiment_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("sizes.txt"), "1000 0\n9000 100\n").expect("a file");
+        let text = GRID.replace("kind = \"fixed\", size = \"9 KB\"", "kind = \"cdf\", file = \"sizes.txt\"");
+        let document = Document::parse("grid.toml", text, folder.path().to_owned()).expect("TOML");
+        let cells = document.cells().expect("cells");
+        let (origin, run) =
+            (cells[0].document.prepare().expect("an experiment").origin(), folder.path().join("run"));
+        let origin = origin.expect("an origin");
+        let task = Job { cell: &cells[0], origin: &origin, out: Out::from(&run) }.task().expect("a task");
+        do_task(&task, &Registry::builtin().into(), &run, &AtomicBool::new(false)).expect("a run");
+        assert!(Contents::read(&run).expect("a directory").is_finished(&origin));
+    }
+
+    #[test]
     fn damaged_results_are_refused_and_leave_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let elsewhere = OtherDirectories { loses: Some("flows.parquet"), ..OtherDirectories::default() };
