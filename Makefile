@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test licences book python report instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
+.PHONY: setup test licences book python report pages instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -30,6 +30,7 @@ test:
 	cargo test --workspace --locked
 	$(MAKE) python
 	$(MAKE) report
+	$(MAKE) pages
 	cargo run -p raddle --locked -- torture --seed 1 --minutes 2
 	cargo run -p raddle --locked -- reproduce --check --within 2 --out target/ledger-check --force
 	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
@@ -47,6 +48,12 @@ python:
 report:
 	cargo build -p raddle --locked
 	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -rs -c /dev/null --rootdir crates/cli/tests/report crates/cli/tests/report
+
+# The commands of the tutorial and of "Repeat a figure of a paper" print what the pages show. These are more than 100 runs, so
+# the program is optimised; `make instructions` has compiled most of it.
+pages:
+	cargo build -p raddle --profile count --locked
+	RADDLE=target/count/raddle $(PYTHON)/python -m pytest -q -c /dev/null --rootdir crates/cli/tests/pages crates/cli/tests/pages
 
 # Licences and duplicate versions of dependencies, against deny.toml. Nothing is fetched.
 licences:

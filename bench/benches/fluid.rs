@@ -20,8 +20,7 @@ impl FatTree {
         2 * self.half.pow(3)
     }
 
-    /// Number of link slots: two for each of three cables per host. There are as many host-edge cables as hosts, and as
-    /// many edge-aggregation cables and aggregation-core cables.
+    /// Number of link slots. Each of the three tiers of cables has one cable per host, and each cable has two slots.
     fn slots(&self) -> usize {
         usize::try_from(6 * self.hosts()).expect("the number of link slots must fit a `usize`")
     }

@@ -4,8 +4,9 @@
 //! `cargo bench --bench hosts -- --gbps 10 --seconds 5`
 //!
 //! The benchmark needs root, TAP interfaces, `ping` and `iperf3`. `ping` measures a round trip every 10 ms. `iperf3`
-//! measures one TCP connection. A minimum-size frame carries 18 bytes over UDP. One thread hands its kernel 64 such
-//! datagrams at a time, as fast as it can. A frame is counted when the rack hands it to the kernel of the other host.
+//! measures one TCP connection. A minimum-size frame carries 18 bytes over UDP. One thread hands 64 such datagrams at a
+//! time to the sending host's kernel, as fast as it can. A frame is counted when the rack hands it to the kernel of the
+//! other host.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark measures and prints")]
 

@@ -120,8 +120,8 @@ fn medians(samples: &[Numbers]) -> Numbers {
     }))
 }
 
-/// Returns a workload's row: all numbers on one thread, then three numbers of the other measurement. These are its
-/// number of threads, its rate, and the ratio of this rate to the rate on one thread.
+/// Returns a workload's row: all numbers of the measurement on one thread, then three numbers of the measurement on
+/// `threads` threads. These are the number of threads, the rate, and the ratio of this rate to the rate on one thread.
 fn row(work: &Work, threads: usize) -> Result<String, Box<dyn Error>> {
     let (mut one, mut many) = (Vec::new(), Vec::new());
     for _ in 0..REPEATS {

@@ -143,7 +143,11 @@ impl Work {
             }
             let [(alone, expected), (by_default, digest)] = runs;
             if digest != expected {
-                return Err(format!("`{}`: {digest} by default, {expected} on one thread", self.name).into());
+                return Err(format!(
+                    "digest of `{}`: {digest} by default, {expected} on one thread",
+                    self.name
+                )
+                .into());
             }
             seconds.push(alone);
             ratios.push(by_default / alone);

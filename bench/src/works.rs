@@ -29,7 +29,7 @@ pub struct Work {
     /// The names of a transport and of a routing. The transport is in the registry; the routing is in the
     /// registry or belongs to the transport.
     scheme: [&'static str; 2],
-    /// Limit of an egress queue in packets; `None` is unbounded.
+    /// Limit of an egress queue in packets; `None` means no limit.
     queue_packets: Option<usize>,
     /// True if links use PFC, and switches are cut-through: they forward a packet after its first 64 bytes.
     lossless: bool,
@@ -192,7 +192,7 @@ impl Work {
         (self.flows)()
     }
 
-    /// Prepares a simulation of the workload that ends at `limit`. The simulation has not started when this returns.
+    /// Prepares a simulation of the workload, without starting it. The simulation ends at the simulated time `limit`.
     ///
     /// # Panics
     /// If the scheme does not fit the fabric. Tests ensure that it fits.
@@ -238,7 +238,7 @@ impl Work {
     }
 }
 
-/// Builds the port parts of lossless Ethernet: strict-priority queues, which obey pauses, and PFC.
+/// Builds the parts of ports for lossless Ethernet: strict-priority queues, which obey pauses, and PFC.
 fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
     let (queue, pfc) =
         (&registry().queue("strict").expect("built in"), &registry().flow_control("pfc").expect("built in"));
@@ -279,10 +279,10 @@ fn flow(id: u32, src: u64, dst: u64, size: u64, start_ps: u64, app_rate: Option<
 /// A flow size in bytes, so large that no run completes the flow.
 const LONG: u64 = 1 << 50;
 
-/// Creates a uniform load on every link of a torus. Each node sends six open-loop flows at a twelfth
-/// of a link's rate. The six destinations are at the offset (1, 2, 3), its rotations, and their
-/// opposites. On an 8x8x8 torus these destinations are six hops away, and the load is 50%. The flows
-/// start at random within the first 100 us and do not end.
+/// Creates a uniform load on every link of a torus. Each node sends six open-loop flows, each at a twelfth of a link's
+/// rate. The six destinations are at the offset (1, 2, 3), its rotations, and their opposites. On an 8x8x8 torus these
+/// destinations are six hops away, and the load is 50%. The flows start at random within the first 100 us and do not
+/// end.
 fn uniform(side: u64) -> Vec<Flow> {
     let nodes = side.pow(3);
     let mut stream = Stream::new(1, 0, "bench/uniform");
@@ -339,7 +339,7 @@ fn loaded(flows: Vec<Flow>) -> Vec<Flow> {
     flows.into_iter().map(|flow| Flow { app_rate, process: Process::Poisson, ..flow }).collect()
 }
 
-/// Every 2 ms, 64 hosts at once start one flow each, of 32 KiB, to host 64.
+/// Every 2 ms, each of 64 hosts starts a flow of 32 KiB to host 64, all at the same time.
 fn incast() -> Vec<Flow> {
     (0..1_000 * 64)
         .map(|id| flow(id, u64::from(id) % 64, 64, 32_768, u64::from(id / 64) * 2_000_000_000, None))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _raddle
+from ._figures import Style, check_look
 from ._on import On, spread_on
 from ._progress import Progress
 from ._results import Agreement, Run, Sweep, new_directory
@@ -32,9 +33,9 @@ class Experiment:
         Experiment(topology={"kind": "torus", "dims": [4, 4]}, workload={...}, scheme={"transport": "r2c2"})
 
     Quantities carry their units: ``"10 Gbps"``, ``"500 ns"``, ``"9 KB"``. Paths in a file are relative to the file, and
-    all other paths to the current folder. The constructor checks the whole experiment, and raises the
-    :class:`~raddle.errors.ExperimentError` of the first problem, with its place and a hint.
-    An experiment does not change: :meth:`set` returns a new one.
+    all other paths to the current folder. The constructor checks each value, and that the settings fit together in at least
+    one cell of the sweep. It raises the :class:`~raddle.errors.ExperimentError` of the first problem, with its place (a
+    line of the text, or a key of the tables) and a hint. An experiment does not change: :meth:`set` returns a new one.
 
     A subclass of :class:`~raddle.Routing` can stand where the name of a routing stands.
     """
@@ -50,6 +51,7 @@ class Experiment:
         self._folder = os.getcwd()
         self._overrides: tuple[str, ...] = ()
         self._routings: dict[str, Definition] = {}
+        self._is_text = source is not None and not isinstance(source, Mapping)
         if source is None or isinstance(source, Mapping):
             self._name = "experiment"
             self._text = _raddle.toml_text(with_names({**(source or {}), **tables}, self._routings))
@@ -64,7 +66,9 @@ class Experiment:
 
     def _parsed(self) -> _raddle.Document:
         routings = list(self._routings.values())
-        return _raddle.Document(self._name, self._text, self._folder, list(self._overrides), routings)
+        # Nobody has seen the text of tables, so that errors name keys, not lines.
+        name = self._name if self._is_text else ""
+        return _raddle.Document(name, self._text, self._folder, list(self._overrides), routings)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_native"}
@@ -114,11 +118,9 @@ class Experiment:
         """
         directory, owner = new_directory(out)
         title = Path(self._name).stem
-        shown = Progress(title, 1, progress)
-        try:
+        with Progress(title, 1, progress) as shown:
             interrupted = self._native.run(directory, title, force, threads, shown.watch)
-        finally:
-            shown.clear()
+            shown.interrupted = interrupted
         run = Run(directory)
         run._owner = owner
         if interrupted:
@@ -130,11 +132,9 @@ class Experiment:
 
         Ctrl-C raises :class:`~raddle.errors.Interrupted`, whose ``result`` compares what the engines had delivered.
         """
-        shown = Progress("", 2, progress)
-        try:
+        with Progress("", 2, progress) as shown:
             text, data, holds, interrupted = self._native.agree(threads, shown.watch)
-        finally:
-            shown.clear()
+            shown.interrupted = interrupted
         agreement = Agreement(text, json.loads(data), holds)
         if interrupted:
             raise Interrupted("the runs were interrupted", result=agreement)
@@ -159,14 +159,18 @@ class Experiment:
         fail_fast: bool = False,
         force: bool = False,
         threads: int | None = None,
+        style: Style | None = None,
+        dpi: int | None = None,
         progress: bool | None = None,
         on: On = "here",
     ) -> Sweep:
         """Runs the cells that the ``[[sweep]]`` tables span into subfolders of ``out``.
 
         A cell with finished results of the same inputs is skipped, so a sweep that was stopped continues where it was.
-        ``seeds`` runs each cell with that many seeds; ``None`` takes their number from ``[figure]``, or is 1. ``shard=(2, 5)`` runs every fifth cell, beginning with the second
-        (from 1). ``fail_fast`` begins no further cell after one has failed, and none if one cannot run. Other arguments are those of :meth:`run`.
+        ``seeds`` runs each cell with that many seeds; ``None`` takes their number from ``[figure]``, or is 1.
+        ``shard=(2, 5)`` runs every fifth cell, beginning with the second (from 1). ``fail_fast`` begins no further cell
+        after one has failed, and none if one cannot run. ``style`` and ``dpi`` are those of :func:`~raddle.reproduce`, for the pictures of the sweep; finished runs are only drawn anew.
+        Other arguments are those of :meth:`run`.
 
         A cell whose settings do not fit together, such as a routing for a Clos network on a torus, cannot run. The others
         run, with a :class:`~raddle.errors.RaddleWarning`, and ``refused`` of the result has the error of each such cell.
@@ -178,18 +182,19 @@ class Experiment:
         Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs, the
         partial runs (``complete`` is false), and the table of both.
         """
+        check_look(style, dpi)
+        look = {key: value for key, value in (("figure__style", style), ("figure__dpi", dpi)) if value is not None}
+        native = self.set(**look)._native if look else self._native
         directory, owner = new_directory(out)
         names = self.cells(seeds)
         if shard is not None:
             index, count = shard
             names = names[index - 1 :: count]
-        shown = Progress("", len(names), progress)
-        try:
-            folders, refused, results, interrupted = self._native.sweep(
+        with Progress("", len(names), progress) as shown:
+            folders, refused, results, interrupted = native.sweep(
                 directory, seeds, shard, fail_fast, force, threads, spread_on(on, self._routings.values()), shown.watch
             )
-        finally:
-            shown.clear()
+            shown.interrupted = interrupted
         runs = {name: Run(folder) for name, folder in zip(names, folders, strict=True) if folder}
         complete = sum(run.complete for run in runs.values())
         text, summary = results or (f"{complete} of {len(names)} cells have run", "{}")

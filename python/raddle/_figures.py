@@ -193,13 +193,9 @@ def reproduce(
             raise ValueError("give at least one figure, or None for all figures")
     if scale not in ("quick", "full"):
         raise ValueError(f"scale must be 'quick' or 'full' (got {scale!r})")
-    if style is not None and style not in get_args(Style):
-        raise ValueError(f"style must be 'screen', 'paper' or 'slides' (got {style!r})")
-    if dpi is not None and not 30 <= dpi <= 2400:
-        raise ValueError(f"dpi must be from 30 to 2400 (got {dpi})")
+    check_look(style, dpi)
     directory, owner = new_directory(out)
-    shown = Progress("", 0, progress)
-    try:
+    with Progress("", 0, progress) as shown:
         text, data = _raddle.reproduce(
             chosen,
             directory,
@@ -214,13 +210,20 @@ def reproduce(
             spread_on(on),
             shown.watch,
         )
-    finally:
-        shown.clear()
-    reproduction = Reproduction(text, json.loads(data))
+        reproduction = Reproduction(text, json.loads(data))
+        shown.interrupted = not reproduction.complete
     reproduction._owner = owner
     if not reproduction.complete:
         raise Interrupted("the reproduction was interrupted; the finished figures are in `result`", result=reproduction)
     return reproduction
+
+
+def check_look(style: Style | None, dpi: int | None) -> None:
+    """Raises ``ValueError`` if pictures cannot have this style or this resolution."""
+    if style is not None and style not in get_args(Style):
+        raise ValueError(f"style must be 'screen', 'paper' or 'slides' (got {style!r})")
+    if dpi is not None and not 30 <= dpi <= 2400:
+        raise ValueError(f"dpi must be from 30 to 2400 (got {dpi})")
 
 
 def _figure(entry: dict[str, Any]) -> Figure:

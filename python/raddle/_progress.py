@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any
 
 
 class Progress:
     """The progress of ``runs`` runs, on one line that begins with ``title``. Without a terminal or a notebook, nothing is
-    shown."""
+    shown. It is a context: at its end, a terminal's line goes, and a notebook's line says how long the work took."""
 
     def __init__(self, title: str, runs: int, enabled: bool | None) -> None:
+        self.whole = title
         self.title = title
         self.runs = runs
+        self.begun = time.monotonic()
+        self.interrupted = False
         self.shares: dict[int, float] = {}
         self.ended = 0
         self.shown = False
@@ -39,12 +43,13 @@ class Progress:
         else:
             self.shares[run] = share or 0.0
         done = (self.ended + sum(self.shares.values())) / self.runs
+        over = self.ended + sum(share >= 1 for share in self.shares.values())
         text = f"{self.title}: " if self.title else ""
         if self.runs == 1:
             text += f"{done:4.0%}, {hops or 0} packet-hops"
             text += "" if left_s is None else f", about {left_s:.0f} s left"
         else:
-            text += f"{self.ended} of {self.runs} runs, {done:4.0%}"
+            text += f"{over} of {self.runs} runs, {done:4.0%}"
         self.show(text)
 
     def show(self, text: str) -> None:
@@ -59,10 +64,16 @@ class Progress:
         else:
             self.cell.update({"text/plain": text}, raw=True)
 
-    def clear(self) -> None:
-        """Removes the line of a terminal. A notebook keeps it."""
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, failed: object, *_: object) -> None:
         if self.shown and self.terminal:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        elif self.shown:
+            end = "stopped after" if self.interrupted or failed else "done in"
+            text = f"{self.whole}: " if self.whole else ""
+            self.show(f"{text}{end} {time.monotonic() - self.begun:.1f} s")
 
 
 def _in_notebook() -> bool:

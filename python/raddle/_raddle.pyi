@@ -42,18 +42,27 @@ class Document:
     ) -> tuple[list[str | None], list[tuple[str, ExperimentError]], tuple[str, str] | None, bool]: ...
 
 class Table:
-    """A table of records. It exports Arrow through the PyCapsule interface, so consumers take it without a copy."""
+    """A table of records. It exports Arrow through the ``PyCapsule`` interface, as one batch.
+
+    ``polars.DataFrame(table)`` and ``pyarrow.table(table)`` share the memory of its numbers.
+    ``pandas.DataFrame.from_arrow(table)`` copies them into arrays of NumPy. A DuckDB query can name a variable with the
+    table. ``table["fct_ps"]`` is a list with a copy of a column.
+    """
 
     @property
     def columns(self) -> list[str]:
         """The names of the columns. A name ends with the column's unit."""
 
     def __getitem__(self, name: str) -> list[Any]:
-        """The values of a column, copied into a list."""
+        """The values of a column, copied into a list of numbers, booleans or texts."""
 
     def __len__(self) -> int: ...
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
-    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The table as an Arrow stream. Consumers convert types themselves, so ``requested_schema`` is not used."""
+
+    def __arrow_c_schema__(self) -> object:
+        """The types of the columns as an Arrow schema."""
+
 
 class Node:
     """A node that forwards packets, as the object of a :class:`~raddle.Routing` sees it."""
@@ -152,6 +161,7 @@ def reproduce(
 ) -> tuple[str, str]: ...
 def do_task(task: str, directory: str | PathLike[str], routings: Sequence[Definition]) -> None: ...
 def read_table(path: PathLike[str]) -> Table: ...
+def check_run(directory: PathLike[str]) -> None: ...
 def read_text(path: PathLike[str]) -> str: ...
 def write_text(path: PathLike[str], text: str) -> None: ...
 def toml_text(tables: Mapping[str, Any]) -> str: ...

@@ -17,16 +17,24 @@ from .errors import ExperimentError
 class Run:
     """The results of a run, in its directory. The tables are read when they are asked for.
 
-    A :class:`Table` is Arrow: ``polars.DataFrame(run.flows)``, ``pyarrow.table(run.flows)`` and
-    ``pandas.DataFrame.from_arrow(run.flows)`` take it without a copy. Column names end with their units, and each
+    A :class:`Table` is Arrow: ``polars.DataFrame(run.flows)`` and ``pyarrow.table(run.flows)`` share the memory of its
+    numbers, and ``pandas.DataFrame.from_arrow(run.flows)`` copies them. Column names end with their units, and each
     field of the Arrow schema has its definition as metadata.
+
+    ``Run(directory)`` opens a run that was kept. Raises :class:`~raddle.errors.UsageError` if the directory holds no run.
     """
+
+    directory: Path
+    """The folder of the run."""
+
+    summary: dict[str, Any]
+    """The summary of the run, as in its file ``summary.json``."""
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         self.directory = Path(directory)
         self._owner: object = None
-        # The summary is read at once, so that a directory that is no run is refused here.
-        self.summary: dict[str, Any] = json.loads((self.directory / "summary.json").read_text())
+        _raddle.check_run(self.directory)
+        self.summary = json.loads((self.directory / "summary.json").read_text())
 
     @property
     def digest(self) -> str:
@@ -77,8 +85,19 @@ class Agreement:
 
 
 class Sweep:
-    """The results of a sweep, in their folder. ``runs`` has an entry for each cell that has results. ``refused`` has the
-    error of each cell that cannot run, because its settings do not fit together."""
+    """The results of a sweep, in their folder. Printing it shows the table of groups."""
+
+    directory: Path
+    """The folder of the sweep."""
+
+    runs: dict[str, Run]
+    """The run of each cell that has results, by the name of the cell."""
+
+    refused: dict[str, ExperimentError]
+    """The error of each cell that cannot run, because its settings do not fit together, by the name of the cell."""
+
+    summary: dict[str, Any]
+    """The groups of cells that differ only in their seed, with means and 95% intervals, if all cells have ended."""
 
     def __init__(
         self,
@@ -110,6 +129,16 @@ class Sweep:
         """The picture of the experiment's plots (``[[plot]]``) as SVG. The file exists if there are plots and all cells
         have ended."""
         return self.directory / "sweep_results" / "figure.svg"
+
+    @property
+    def png(self) -> Path:
+        """The same picture as PNG."""
+        return self.directory / "sweep_results" / "figure.png"
+
+    @property
+    def pdf(self) -> Path:
+        """The same picture as PDF."""
+        return self.directory / "sweep_results" / "figure.pdf"
 
     def __str__(self) -> str:
         return self._text

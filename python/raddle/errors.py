@@ -11,8 +11,9 @@ from typing import Any
 class RaddleError(Exception):
     """The base of all errors of Raddle.
 
-    ``message`` says what is wrong, ``hint`` what would be right. ``file``, ``line`` and ``column`` (both counted from 1)
-    are the place in the experiment; they are ``None`` if the error has no place.
+    ``message`` says what is wrong, ``hint`` what would be right. The place in the experiment is ``key`` (such as
+    ``"topology.kind"``) and, in a text, ``file``, ``line`` and ``column`` (both counted from 1). They are ``None`` if the
+    error has no place.
     """
 
     def __init__(
@@ -22,16 +23,21 @@ class RaddleError(Exception):
         file: str | None = None,
         line: int | None = None,
         column: int | None = None,
+        key: str | None = None,
     ) -> None:
-        super().__init__(message, hint, file, line, column)
+        super().__init__(message, hint, file, line, column, key)
         self.message = message
         self.hint = hint
         self.file = file
         self.line = line
         self.column = column
+        self.key = key
 
     def __str__(self) -> str:
-        place = "" if self.line is None else f"{self.file}:{self.line}:{self.column}: "
+        if self.line is not None:
+            place = f"{self.file}:{self.line}:{self.column}: "
+        else:
+            place = "" if self.key is None else f"{self.key}: "
         hint = "" if self.hint is None else f" ({self.hint})"
         return f"{place}{self.message}{hint}"
 

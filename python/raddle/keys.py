@@ -356,7 +356,7 @@ Plot = TypedDict(
         "distance_to": Any,
         # Sets of flows or links. Each set has its own curve.
         "each": list[PlotEach],
-        # 
+        # Meaning of the error bars, which exist if several seeds were run. (default: `"interval"`)
         "errors": Literal["range", "interval"],
         # Start of the window of simulated time that is measured. (default: the start of the run)
         "from": str,
@@ -376,7 +376,7 @@ Plot = TypedDict(
         "ratio_to": Any,
         # Labels of another run. The statistic is divided by the statistic of that run.
         "relative": Any,
-        # 
+        # Label of a curve, a point or a bar. All values of the plot are divided by the values that have this label.
         "relative_to": str,
         # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
         "relative_where": str,
@@ -392,7 +392,7 @@ Plot = TypedDict(
         "to": str,
         # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
-        # 
+        # The sweep whose labels are on the x axis, or name the columns of a table.
         "x": str,
         # Label of the x axis. If left out, the label depends on the kind of plot.
         "x_label": str,
@@ -706,7 +706,7 @@ class SchemeEts(TypedDict, total=False):
     """traffic class of each priority (default: [0, 1, 2, 3, 4, 5, 6, 7])"""
 
     shares: list[int]
-    """percentage of each traffic class in the rate that strict classes leave; 0 makes a class strict; the sum must be 100, or 0 if all classes are strict (default: [13, 13, 13, 13, 12, 12, 12, 12])"""
+    """for each traffic class, its percentage of the rate that strict classes leave; 0 makes a class strict; the sum must be 100, or 0 if all classes are strict (default: [13, 13, 13, 13, 12, 12, 12, 12])"""
 
 
 class SchemeExpeditus(TypedDict, total=False):
@@ -885,7 +885,7 @@ class SchemePfc(TypedDict, total=False):
 
 
 class SchemePfq(TypedDict, total=False):
-    """Per-flow queues at every port with hop-by-hop credits: an idealised upper bound that never drops"""
+    """Per-flow queues and hop-by-hop credits at every port: an idealised upper bound without buffer overflow"""
 
     hop_bits: int
     """bits per hop in the source route of strict mode (default: 3)"""
@@ -1157,7 +1157,7 @@ class SchemeSwitchAr(TypedDict, total=False):
     """how notices of the switch's own queues are treated: they exclude notices of other switches, count like notices of other switches, or are ignored (default: "lock")"""
 
     moved: float | str
-    """share of a port's frames to a destination that a notice moves to another port; 1 moves all of them (default: 1)"""
+    """share of frames that a notice moves from its port to another port, for one destination; 1 moves all of them (default: 1)"""
 
     timer: str
     """time without notices after which a port's congestion level is reset (default: "250 ms")"""
@@ -1344,7 +1344,7 @@ Scheme = TypedDict(
         "pdq": SchemePdq,
         # Priority-based flow control: a port pauses its neighbour before the port's memory is full
         "pfc": SchemePfc,
-        # Per-flow queues at every port with hop-by-hop credits: an idealised upper bound that never drops
+        # Per-flow queues and hop-by-hop credits at every port: an idealised upper bound without buffer overflow
         "pfq": SchemePfq,
         # Hosts cut flows into flowcells of 64 KB and send the flowcells over all end-to-end paths in turn
         "presto": SchemePresto,
@@ -1493,6 +1493,7 @@ class Topology(TypedDict, total=False):
     """Number of children of a switch: one number for each level of switches, the lowest level first."""
 
     core_rate: str
+    """Rate of the links between aggregation switches and cores. (default: `uplink_rate`)"""
 
     cores_per_plane: int
     """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
@@ -1501,6 +1502,7 @@ class Topology(TypedDict, total=False):
     """Number of dimensions, n. The fabric has 2^n nodes."""
 
     dims: list[int]
+    """Number of nodes in each dimension."""
 
     edges_per_pod: int
     """Number of edge switches of each pod."""
@@ -1524,6 +1526,7 @@ class Topology(TypedDict, total=False):
     """Number of hosts of each leaf."""
 
     k: int
+    """`fat_tree`: Number of ports of each switch. The fat-tree has k^3 / 4 hosts. `k_ary_n_tree`: Number of children of each switch, and of parents of each switch below the roots. `bcube`: Number of levels of switches, minus 1. Each server has k + 1 ports."""
 
     kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
     """The kind of fabric."""
@@ -1541,6 +1544,7 @@ class Topology(TypedDict, total=False):
     """Rate of each link. In Clos networks, rate of the links of hosts. Required for every built-in kind except `file`."""
 
     n: int
+    """`k_ary_n_tree`: Number of levels of switches. `bcube`: Number of ports of each switch."""
 
     network_ports: int
     """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
@@ -1567,17 +1571,20 @@ class Topology(TypedDict, total=False):
     """Number of switches."""
 
     uplink_rate: str
+    """Rate of the links between edge and aggregation switches, or between leaves and spines. (default: `link_rate`)"""
 
 
 class WorkloadArrivals2(TypedDict, total=False):
     """Start times of drawn flows. A string stands for a table with that `kind` and no other keys."""
 
     burst: int
+    """Mean number of frames in a burst."""
 
     exact: bool
     """If true, the gaps between starts are scaled so that the offered load of the drawn flows is exactly `load`. (default: `false`)"""
 
     frame: str
+    """Size of a frame. Each frame is a flow, except with `bursty`. (default: `"1500 B"`)"""
 
     gap: str
     """Time between the starts of two successive flows."""
@@ -1589,6 +1596,7 @@ class WorkloadArrivals2(TypedDict, total=False):
     """The kind of arrivals."""
 
     load: float
+    """`poisson`: Offered load as a share of the capacity, in place of `mean_gap`. The capacity is the sum of the senders' link rates, divided by the fabric's oversubscription. `cbr`, `bernoulli`, `on_off`, `bursty`: Rate of each sender, as a share of its link's rate."""
 
     mean_gap: str
     """Mean time between the starts of two successive flows, over the whole fabric."""
@@ -1604,6 +1612,7 @@ class WorkloadDeadlines2(TypedDict, total=False):
     """Deadlines of drawn flows. A string stands for a table with that `kind` and no other keys."""
 
     below: str
+    """Only flows below this size have deadlines. If left out, all flows have deadlines."""
 
     deadline: str
     """Time after the start of each flow by which the flow should be complete."""
@@ -1704,6 +1713,7 @@ class WorkloadPairs2(TypedDict, total=False):
     """Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys."""
 
     by: int
+    """The number that is added to a host's number (`stride`), or combined with it by xor (`exchange`)."""
 
     edge: float | str
     """Probability that the destination is in the source's rack."""
@@ -1721,6 +1731,7 @@ class WorkloadPairs2(TypedDict, total=False):
     """The pods between which flows run. If left out, flows run between all pods."""
 
     radix: int
+    """Radix of the digits of hosts' numbers. (default: 2, or the arity of k-ary trees)"""
 
     receiver: int
     """The receiver. If left out, the receiver is drawn."""
@@ -1745,6 +1756,7 @@ class WorkloadSizes2(TypedDict, total=False):
     """Largest flow size."""
 
     mean: str
+    """Mean flow size."""
 
     min: str
     """Smallest flow size."""
@@ -1821,7 +1833,7 @@ Workload = TypedDict(
         "scaled": bool,
         # Bytes that a rank contributes to a collective operation, or distributes to each rank.
         "size": str,
-        # Sizes of drawn flows.
+        # Sizes of drawn flows. Message sizes of `halo`: one size for each exchange in an iteration.
         "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | WorkloadSizes2 | list[str],
         # The communication pattern of a known program, or of neighbors on a grid (`halo`).
         "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
@@ -1885,95 +1897,6 @@ class ComputeFabrics(TypedDict, total=False):
     """The routing protocol of data. If left out, data takes shortest paths."""
 
 
-class ComputeFabrics2Topology(TypedDict, total=False):
-    """The topology of the fabric."""
-
-    aggregations_per_pod: int
-    """Number of aggregation switches of each pod."""
-
-    bottleneck_rate: str
-    """Rate of the link between the two switches. (default: `link_rate`)"""
-
-    children: list[int]
-    """Number of children of a switch: one number for each level of switches, the lowest level first."""
-
-    core_rate: str
-
-    cores_per_plane: int
-    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
-
-    dimensions: int
-    """Number of dimensions, n. The fabric has 2^n nodes."""
-
-    dims: list[int]
-
-    edges_per_pod: int
-    """Number of edge switches of each pod."""
-
-    file: str
-    """The file of the graph, relative to the experiment's file."""
-
-    format: Literal["graphml", "node_link", "hpcc"]
-    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
-
-    framing: Literal["none", "ethernet"]
-    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
-
-    hosts: int
-    """Number of hosts of the switch."""
-
-    hosts_per_edge: int
-    """Number of hosts of each edge switch."""
-
-    hosts_per_leaf: int
-    """Number of hosts of each leaf."""
-
-    k: int
-
-    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
-    """The kind of fabric."""
-
-    leaves: int
-    """Number of leaves."""
-
-    left: int
-    """Number of hosts of the first switch."""
-
-    link_delay: str
-    """Propagation delay of each link. Required for every built-in kind except `file`."""
-
-    link_rate: str
-    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every built-in kind except `file`."""
-
-    n: int
-
-    network_ports: int
-    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
-
-    parents: list[int]
-    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
-
-    pods: int
-    """Number of pods."""
-
-    ports: int
-    """Number of ports of each switch."""
-
-    right: int
-    """Number of hosts of the second switch."""
-
-    slow: list[TopologySlow]
-    """Links with a reduced rate."""
-
-    spines: int
-    """Number of spines. Each leaf has a link to each spine."""
-
-    switches: int
-    """Number of switches."""
-
-    uplink_rate: str
-
-
 class ComputeFabrics2(TypedDict, total=False):
     """A fabric with a label."""
 
@@ -1983,8 +1906,8 @@ class ComputeFabrics2(TypedDict, total=False):
     seed: int
     """Seed of the random choices in the topology. (default: `1`)"""
 
-    topology: ComputeFabrics2Topology
-    """The topology of the fabric."""
+    topology: Topology
+    """The fabric."""
 
 
 class ComputeLinks(TypedDict, total=False):
@@ -2071,13 +1994,16 @@ class Compute(TypedDict, total=False):
     """Share of its value that the estimator loses in each interval. (default: `0.1`)"""
 
     cases: list[ComputeCases] | list[ComputeCases2]
+    """`allocation`: The examples. `path-selection`: The cases."""
 
     dims: list[int]
+    """Number of nodes in each dimension."""
 
     dst: int
     """The destination of the flow."""
 
     fabrics: list[ComputeFabrics] | list[ComputeFabrics2]
+    """The fabrics."""
 
     flows: list[int]
     """Numbers of flows that a node sends. There are results for each number."""
@@ -2095,6 +2021,7 @@ class Compute(TypedDict, total=False):
     """Size of a controller's message without its rates."""
 
     headroom: float | str
+    """`rate-overhead`: Share of each link's rate that the allocation leaves free. (default: `0.05`) `selection`: Share of each link's rate that the allocation leaves free. (default: `0.0`)"""
 
     instances: int
     """Number of permutations for each share."""
@@ -2103,6 +2030,7 @@ class Compute(TypedDict, total=False):
     """Time between two successive messages of the controller to a node."""
 
     intervals: list[str]
+    """Intervals between rate computations, or between decays of a load estimate."""
 
     kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "header-limits", "load-estimate", "path-selection", "paths", "routes", "link-weights", "messages"]
     """The kind of computation."""
@@ -2129,13 +2057,16 @@ class Compute(TypedDict, total=False):
     """The programs."""
 
     rate: str
+    """`controller-overhead`: Size of one rate in a controller's message. `load-estimate`: Rate of the link whose load is estimated."""
 
     routings: list[str]
     """The routings whose decisions are timed."""
 
     schemes: list[ComputeSchemes]
+    """The routing protocols."""
 
     seed: int
+    """Seed of all random streams. (default: `1`)"""
 
     seeds: int
     """Number of runs of each case. The seeds are the experiment's seed and the numbers after it. (default: `1`)"""

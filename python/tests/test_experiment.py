@@ -60,9 +60,36 @@ def test_an_error_has_its_place_and_a_hint() -> None:
     with pytest.raises(errors.UnknownNameError) as caught:
         raddle.Experiment(TEXT.replace("folded_clos", "folded_clo"))
     error = caught.value
-    assert (error.file, error.line, error.column) == ("experiment", 3, 8)
+    assert (error.file, error.line, error.column, error.key) == ("experiment", 3, 8, "topology.kind")
     assert error.hint == "did you mean `folded_clos`?"
     assert str(error) == "experiment:3:8: unknown kind of topology `folded_clo` (did you mean `folded_clos`?)"
+
+
+def test_an_error_in_tables_has_a_key_and_no_line() -> None:
+    fabric = {"kind": "torus", "dims": [3, 3], "link_rate": "10 Gbps", "link_delay": "1 us"}
+    for make, key in [
+        (lambda: small(topology={**fabric, "kind": "torsu"}), "topology.kind"),
+        (lambda: small(sweep=[{"name": "n", "key": "workload.flows", "values": [1, -1]}]), "sweep.0.values.1"),
+        (lambda: small().set(scheme__routing="emcp"), "scheme.routing"),
+        (lambda: small().set("scheme.routing=emcp"), "scheme.routing"),
+    ]:
+        with pytest.raises(errors.ExperimentError) as caught:
+            make()
+        error = caught.value
+        assert (error.key, error.file, error.line, error.column) == (key, None, None, None)
+        assert str(error).startswith(f"{key}: ") and error.hint and str(error).endswith(f"({error.hint})")
+    with pytest.raises(errors.OverrideError):
+        small().set("seed 7")
+
+
+def test_the_constructor_refuses_settings_that_do_not_fit_together() -> None:
+    torus = {"kind": "torus", "dims": [3, 3], "link_rate": "10 Gbps", "link_delay": "1 us"}
+    with pytest.raises(errors.ContradictionError, match="^scheme.routing: `conga` needs a leaf-spine"):
+        small(topology=torus, scheme={"transport": "tcp-newreno", "routing": "conga"})
+    with pytest.raises(errors.ContradictionError, match="needs a leaf-spine"):
+        small(topology=torus).set(scheme__routing="conga")
+    # One cell of this sweep can run.
+    small(topology=torus, sweep=[{"name": "routing", "key": "scheme.routing", "values": ["conga", "ecmp"]}])
 
 
 @pytest.mark.parametrize(

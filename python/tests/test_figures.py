@@ -112,6 +112,7 @@ def test_progress_names_the_figure(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_ctrl_c_leaves_finished_figures_and_runs(tmp_path: Path) -> None:
     names = [figure(tmp_path, "quick"), figure(tmp_path, "long", workload__flows=5_000_000)]
     raddle.reproduce(names[0], out=tmp_path / "out", progress=False)
+    names.reverse()  # The first progress, at which Ctrl-C comes, is that of the long figure.
     with pytest.warns(raddle.RaddleWarning, match="finished runs are kept"), pytest.raises(raddle.Interrupted) as caught:
         raddle.reproduce(names, out=tmp_path / "out", threads=1, progress=True)
     done = caught.value.result

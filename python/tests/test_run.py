@@ -1,5 +1,8 @@
 """Runs: their results, their tables as Arrow, threads, progress and Ctrl-C."""
 
+import os
+import re
+import signal
 import threading
 import time
 from pathlib import Path
@@ -38,8 +41,16 @@ def test_frames_of_four_libraries_hold_the_same_flows(experiment: raddle.Experim
 
 def test_arrow_consumers_share_the_memory(experiment: raddle.Experiment) -> None:
     flows = experiment.run().flows
-    addresses = {pyarrow.table(flows)["fct_ps"].chunk(0).buffers()[1].address for _ in range(2)}
-    assert len(addresses) == 1
+
+    def address(column: pyarrow.Array) -> int:
+        return column.buffers()[1].address
+
+    for name in ("fct_ps", "slowdown"):
+        shared = {address(pyarrow.table(flows)[name].chunk(0)) for _ in range(2)}
+        shared.add(address(polars.DataFrame(flows)[name].to_arrow()))
+        assert len(shared) == 1
+        copied = pandas.DataFrame.from_arrow(flows)[name].to_numpy()
+        assert copied.ctypes.data not in shared
     table = pyarrow.table(flows)
     times = table["fct_ps"].to_pylist()
     del flows
@@ -49,6 +60,15 @@ def test_arrow_consumers_share_the_memory(experiment: raddle.Experiment) -> None
 def test_a_table_that_the_run_lacks_is_an_error(experiment: raddle.Experiment) -> None:
     with pytest.raises(errors.RecordsError):
         experiment.run().table("ranks")
+
+
+def test_a_directory_without_a_run_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(errors.UsageError, match="summary.json") as caught:
+        raddle.Run(tmp_path / "nothere")
+    assert caught.value.hint
+    (tmp_path / "summary.json").write_text("{}")
+    with pytest.raises(errors.UsageError, match="not a summary"):
+        raddle.Run(tmp_path)
 
 
 def test_another_experiment_does_not_replace_results(experiment: raddle.Experiment, tmp_path: Path) -> None:
@@ -64,8 +84,12 @@ def test_a_sweep_is_not_a_run(experiment: raddle.Experiment) -> None:
 
 
 def test_warnings_become_warnings(experiment: raddle.Experiment) -> None:
-    with pytest.warns(errors.RaddleWarning):
+    with pytest.warns(errors.RaddleWarning) as caught:
         experiment.set(workload__flows=60).run()
+    # The line is the caller's, and the text names a key, because nobody wrote a line.
+    shown = [warning for warning in caught if warning.category is errors.RaddleWarning]
+    assert {warning.filename for warning in shown} == {__file__}
+    assert all("experiment:" not in str(warning.message) for warning in shown)
 
 
 def test_other_threads_go_on_during_a_run() -> None:
@@ -104,3 +128,38 @@ def test_progress_is_a_line_on_stderr(capsys: pytest.CaptureFixture[str]) -> Non
     assert "experiment:" in shown and "packet-hops" in shown and shown.endswith("\r\x1b[K")
     small().run()
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that a notebook would show on the line of progress, the newest last."""
+    texts: list[str] = []
+
+    class Shown:
+        def update(self, data: dict[str, str], raw: bool) -> None:
+            texts.append(data["text/plain"])
+
+    def display(data: dict[str, str], **_: object) -> Shown:
+        texts.append(data["text/plain"])
+        return Shown()
+
+    monkeypatch.setattr("raddle._progress._in_notebook", lambda: True)
+    monkeypatch.setattr("IPython.display.display", display)
+    return texts
+
+
+def test_the_progress_in_a_notebook_ends_with_the_time_that_the_work_took(notebook: list[str]) -> None:
+    small().set(workload__flows=20_000).run()
+    assert "packet-hops" in notebook[0] and re.fullmatch(r"experiment: done in \d+\.\d s", notebook[-1])
+    small().set(workload__flows=20_000).agree()
+    assert "of 2 runs" in notebook[-2] and re.fullmatch(r"done in \d+\.\d s", notebook[-1])
+
+    def press_ctrl_c() -> None:
+        while "packet-hops" not in notebook[-1]:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press_ctrl_c).start()
+    with pytest.raises(raddle.Interrupted):
+        long().run(threads=1)
+    assert re.fullmatch(r"experiment: stopped after \d+\.\d s", notebook[-1])

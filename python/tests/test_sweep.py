@@ -45,6 +45,24 @@ def test_shards_share_the_cells(tmp_path: Path) -> None:
     assert small(sweep=SWEEP).sweep(tmp_path / "out").complete
 
 
+def test_a_sweep_has_pictures_in_three_formats_and_styles(tmp_path: Path) -> None:
+    plot = [{"kind": "cdf", "of": "fct", "by": "routing", "title": "FCT"}]
+    experiment = small(sweep=SWEEP, plot=plot)
+    sweep = experiment.sweep(tmp_path / "out")
+    assert sweep.svg.read_text().startswith("<svg") and sweep.pdf.read_bytes().startswith(b"%PDF")
+
+    def width(sweep: raddle.Sweep) -> int:
+        return int.from_bytes(sweep.png.read_bytes()[16:20], "big")
+
+    written = {name: (run.directory / "summary.json").stat().st_mtime_ns for name, run in sweep.runs.items()}
+    # A column of 3.3 inches at 100 pixels per inch.
+    paper = experiment.sweep(tmp_path / "out", style="paper", dpi=100)
+    assert width(paper) == 330
+    assert {name: (run.directory / "summary.json").stat().st_mtime_ns for name, run in paper.runs.items()} == written
+    with pytest.raises(ValueError, match="dpi must be from 30 to 2400"):
+        experiment.sweep(tmp_path / "out", dpi=10)
+
+
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_stops_a_sweep(tmp_path: Path) -> None:
     with pytest.raises(raddle.Interrupted) as caught:
@@ -64,7 +82,7 @@ def test_a_cell_that_cannot_run_is_told_and_the_others_run(tmp_path: Path) -> No
         done = experiment.sweep(tmp_path / "out")
     assert list(done.runs) == ["ecmp"] and list(done.refused) == ["conga"] and not done.complete
     error = done.refused["conga"]
-    assert isinstance(error, raddle.ExperimentError) and error.file and error.line and error.hint
+    assert isinstance(error, raddle.ExperimentError) and error.key == "sweep.0.values.1" and error.hint
     assert "1 of 2 cells cannot run" in str(done) and done.summary["refused"][0]["labels"] == {"routing": "conga"}
     assert len(polars.DataFrame(done.table)) == 1
     with pytest.warns(raddle.RaddleWarning, match="cannot run"):

@@ -1,4 +1,4 @@
-//! Compares data structures for the packet engine's event queue on recorded queue operations of the benchmark's
+//! Compares data structures for the packet engine's event queue on recorded queue operations of the benchmarks'
 //! workloads (`docs/src/decisions/0006-event-queue.md` has the results).
 //!
 //! `cargo bench -p raddle-bench --features event-trace --bench event_queues [-- WORK [STRUCTURE]]`.

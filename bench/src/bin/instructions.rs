@@ -16,7 +16,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The share of its budget by which a count may exceed the budget.
+/// A count may exceed its budget by at most this fraction of the budget.
 const MARGIN: f64 = 0.03;
 const BUDGETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/budgets.txt");
 const HEADER: &str = "# Instructions per packet-hop of each workload. `make bench-baseline` writes this file, and `make instructions` checks it.";
@@ -69,8 +69,8 @@ fn budgets() -> Outcome<BTreeMap<String, f64>> {
     lines.map(budget).collect()
 }
 
-/// Prints the instructions per packet-hop and the budget of each counted workload. Returns true if each
-/// of these workloads has a budget and exceeds this budget by at most [`MARGIN`].
+/// Prints the instructions per packet-hop and the budget of each counted workload. Returns true if each of these
+/// workloads has a budget, and if no count exceeds its budget by more than [`MARGIN`].
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn check() -> Outcome<bool> {
     let budgets = budgets()?;

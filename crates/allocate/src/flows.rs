@@ -1,4 +1,4 @@
-//! The flows of one allocation, in flat arrays that are reused.
+//! The flows of one allocation, in flat arrays. [`Flows::clear`] keeps the arrays' memory for the next allocation.
 
 use std::ops::Range;
 
@@ -67,7 +67,7 @@ impl Flows {
         start..self.ends[flow] as usize
     }
 
-    /// Returns the number of entries of all rows.
+    /// Returns the number of entries of all rows together.
     pub(crate) fn entries(&self) -> usize {
         self.entries.len()
     }

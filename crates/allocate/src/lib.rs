@@ -1,7 +1,7 @@
 //! Algorithms that compute rates: weighted max-min allocation of flows with a fixed split over links, and the
 //! [selection] of the routing protocols that determine this split.
 //!
-//! A flow uses, of each link, its rate times the expected number of times that one of its packets traverses the link.
+//! On each link, a flow uses its rate times the expected number of times that one of its packets traverses the link.
 //! Classes are served in order. Within a class, rates are max-min fair relative to the flows' weights, and no rate
 //! exceeds the flow's demand (Costa et al., SIGCOMM 2015, §3.3; Bertsekas and Gallager, Data Networks, §6.5).
 
@@ -35,8 +35,8 @@ pub trait Allocate {
     /// Sets `rates`, in bit/s and in the order of `flows`. `links` holds the usable capacity of each link
     /// slot, in bit/s.
     ///
-    /// Equal inputs give bit-identical results; callers put flows in an order that all nodes share. A flow that uses no
-    /// link gets its demand.
+    /// Equal inputs give bit-identical results. Nodes that must agree therefore have to put the flows in the same
+    /// order. A flow that uses no link gets its demand.
     fn allocate(&mut self, flows: &Flows, links: &[f64], rates: &mut Vec<f64>);
 }
 

@@ -1,5 +1,4 @@
-//! Weighted max-min rates as a fluid policy. R2C2 computes these rates; RCP, TCP and similar protocols
-//! approach them.
+//! Weighted max-min rates as a fluid policy. R2C2 computes these rates. RCP, TCP and similar protocols approach them.
 
 use crate::{Changes, Fluid, FluidFlow, Incremental};
 use raddle_core::Time;

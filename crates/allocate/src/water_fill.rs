@@ -203,8 +203,8 @@ impl WaterFill {
         }
     }
 
-    /// Moves the lowest stops of `later` into the empty heap. Returns the bits of a level: all stops outside
-    /// the heap are above this level.
+    /// Moves the lowest stops of `later` into the heap, which is empty. Returns a level, as the bits of its `f64`. All
+    /// stops that remain in `later` are above this level.
     fn next_horizon(&mut self) -> u64 {
         let lowest = self.later.iter().map(|stop| stop.level).min();
         let lowest = lowest.expect("every flow must use a link or have a demand");

@@ -24,7 +24,7 @@ const PYTHON: &str = "RADDLE_PYTHON";
 const INSTALL: &str = "install the package and Ray with `pip install '.[ray]'` in the folder of Raddle's repository, and \
                        name that Python by RADDLE_PYTHON";
 
-/// Interval between two checks whether the runs are to stop.
+/// Interval between two checks of whether the runs must stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A Ray cluster.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Template {
     pub(crate) name: &'static str,
     pub(crate) summary: &'static str,
-    /// The names and texts of the template's files; the experiment is the first file.
+    /// The names and texts of the template's files. The experiment is the first file.
     files: &'static [(&'static str, &'static str)],
 }
 

@@ -1,5 +1,5 @@
 //! Checks that the links and includes of Markdown pages, and the citations of specifications in sources, have existing
-//! targets. Also checks that the tests run with the least supported version of Rust.
+//! targets. Also checks that the tests run with the oldest supported version of Rust.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

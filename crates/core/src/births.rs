@@ -18,7 +18,7 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// The on/off process is a Markov chain whose silences last at least one slot. If the load requires a shorter mean
 /// silence, some silences are omitted, and two bursts appear as one.
 ///
-/// A birth takes the time of at most two random draws and a few divisions.
+/// The computation of a birth takes at most two random draws and a few divisions.
 #[derive(Debug, Clone)]
 pub struct Births {
     process: Process,
@@ -95,7 +95,7 @@ impl Births {
         (self.latest(), frames)
     }
 
-    /// Number of slots without a frame between two bursts; its mean is `mean`.
+    /// Draws the number of slots without a frame between two bursts. The mean of this number is `mean`.
     fn silence(&mut self, mean: f64) -> u64 {
         if mean >= 1.0 { self.stream.geometric(mean) } else { u64::from(self.stream.unit() < mean) }
     }

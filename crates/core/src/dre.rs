@@ -1,14 +1,15 @@
 //! The discounting rate estimator: the utilisation of a link, from one register per direction (CONGA §3.2; Expeditus
 //! §3.2).
 //!
-//! A packet adds its bytes to the register X; every period the register loses the share alpha. Under a steady rate R
+//! A packet adds its bytes to the register X. Every period the register loses the share alpha. Under a steady rate R
 //! the register settles at R · tau, with tau = period / alpha. X / (C · tau) is therefore the utilisation of a link of
 //! rate C, which schemes carry in a few bits. The register decays when it is read or written, not by a timer. All
 //! registers have the same phase: their ticks are at multiples of the period.
 //!
 //! Decay factors are computed by repeated multiplication, so they are bit-identical on every machine.
 //!
-//! Cost per packet: an addition; if a tick has passed since the previous packet, also a division and a look-up.
+//! Cost per packet: an addition. If a tick has passed since the previous packet, a division and a look-up are needed
+//! too.
 
 use crate::{Duration, Rate, Time};
 

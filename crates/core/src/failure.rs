@@ -17,7 +17,7 @@ pub struct Change {
     pub discovery: Duration,
 }
 
-/// The open failures of a link, and the time at which nodes know of its latest change.
+/// The number of a link's failures that are not repaired, and the time at which nodes know of the link's latest change.
 #[derive(Default)]
 struct History {
     /// Number of failures that have not been repaired.

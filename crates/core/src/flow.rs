@@ -23,8 +23,9 @@ pub enum Process {
 
 /// An application's request to the transport: bytes from `src` to `dst`, from `start` on.
 ///
-/// The size of a flow is known at the start, or the flow is a stream: then the application
-/// [appends](crate::Input::Append) bytes when it has them, and [closes](crate::Input::Close) the flow.
+/// The size of a flow is known at the start, unless the flow is a stream. The application
+/// [appends](crate::Input::Append) bytes to a stream when it has them, and finally [closes](crate::Input::Close) the
+/// stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flow {
     /// The flow's number in the workload, in order of start.

@@ -8,8 +8,7 @@ use std::sync::Arc;
 /// The flows of a run, in order of start, which is the order of their ids.
 ///
 /// The flows are stored as a list, or generated again on each pass. With generated flows, a run stores only its live
-/// flows, but each pass takes the time of generating the flows. A copy of a pass continues from the position of the
-/// original.
+/// flows, but each pass takes time to generate all flows. A copy of a pass continues from the position of the original.
 #[derive(Clone)]
 pub struct Flows {
     count: usize,
@@ -17,7 +16,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// The `count` flows of an iterator; a copy of the iterator must give the same flows.
+    /// The `count` flows of an iterator. A copy of the iterator must give the same flows.
     #[must_use]
     pub fn made(count: usize, flows: impl Iterator<Item = Flow> + Clone + Send + Sync + 'static) -> Self {
         Self { count, all: Coming(Pass::Made(Box::new(flows))) }
@@ -41,7 +40,7 @@ impl Flows {
         self.all.clone()
     }
 
-    /// An iterator over the flows whose caller can examine the next flow without taking it.
+    /// A pass over the flows in which the caller can examine the next flow without taking it.
     #[must_use]
     pub fn queue(&self) -> Queued {
         let mut coming = self.iter();
@@ -149,7 +148,7 @@ impl Iterator for Coming {
 
 impl FusedIterator for Coming {}
 
-/// A pass over flows whose caller can examine the next flow without taking it.
+/// A pass over flows in which the caller can examine the next flow without taking it.
 #[derive(Clone)]
 pub struct Queued {
     next: Option<Flow>,

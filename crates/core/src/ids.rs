@@ -12,7 +12,7 @@ id! {
     LinkId(u32)
 }
 id! {
-    /// A flow of the workload, in order of start. Only the sender's host and the records use this number;
-    /// packets do not carry it.
+    /// The number of a flow of the workload. Flows are numbered in order of start. Only the sender's host and the
+    /// records use this number. Packets do not carry it.
     FlowId(u32)
 }

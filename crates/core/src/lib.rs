@@ -4,8 +4,8 @@
 //! A [`Node`] passes packets through its parts, in any [`Runtime`].
 //!
 //! A scheme is a set of parts ([`Host`], [`Forwarder`], [`PortAgent`], [`Queue`]). A part is sans-IO: it reads no
-//! clock, socket, file or global randomness. Time is an argument, randomness is the part's own keyed [`Stream`], and its
-//! methods return its requests.
+//! clock, socket, file or global randomness. Time is an argument, randomness is the part's own keyed [`Stream`], and
+//! its methods return its requests.
 
 mod births;
 mod contract;

@@ -50,7 +50,7 @@ pub enum Fate {
     Damaged,
 }
 
-/// The noise on one link.
+/// The random loss and damage of packets on one link.
 #[derive(Debug, Clone)]
 pub struct LinkNoise {
     stream: Stream,
@@ -106,9 +106,9 @@ impl LinkNoise {
         bytes[bit / 8] ^= 0x80 >> (bit % 8);
     }
 
-    /// Flips one bit of `packet`, and returns the packet that the receiver then reads. Checksums do not cover every bit.
-    /// A flipped bit in an uncovered payload goes unnoticed. Fields that relays modify are not covered either: their
-    /// damaged value is read as valid.
+    /// Flips one bit of `packet`, and returns the packet that the receiver then reads. Checksums do not cover every
+    /// bit. A flipped bit in an uncovered payload goes unnoticed. Fields that relays modify are not covered either:
+    /// their damaged value is read as valid.
     ///
     /// # Errors
     /// [`raddle_wire::Error`], if the bytes are no longer a valid packet.

@@ -4,8 +4,7 @@ use crate::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 
 /// Receives the events of a run, on the thread that runs it.
 ///
-/// The observer receives the events in the order in which the run reports them. A report may come some time after its
-/// event.
+/// The calls come in the order in which the run makes them. A call may come some time after its event.
 pub trait Observer {
     /// True if the observer wants every packet that a port accepts, which slows the run down. Otherwise
     /// [`forwarded`](Self::forwarded) is never called.
@@ -14,7 +13,7 @@ pub trait Observer {
     /// A host has made a report.
     fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
 
-    /// A packet was accepted by a port at `now`; its last bit leaves at `sent`. For a port with a
+    /// A packet was accepted by a port at `now`. Its last bit leaves at `sent`. For a port with a
     /// [`Queue`](crate::Queue), `now` is the time at which the port begins to send the packet.
     fn forwarded(&mut self, _now: Time, _sent: Time, _link: LinkId, _packet: &Packet) {}
 
@@ -36,7 +35,7 @@ pub trait Observer {
     ) {
     }
 
-    /// A port accepted a packet with these bytes at `now`; its last bit leaves at `sent`. Only runtimes that move bytes
+    /// A port accepted a packet with these bytes at `now`. Its last bit leaves at `sent`. Only runtimes that move bytes
     /// call this. The observer may change the bytes, as a bad link does, but not the number of bytes.
     fn transmitted(&mut self, _now: Time, _sent: Time, _link: LinkId, _bytes: &mut [u8]) {}
 

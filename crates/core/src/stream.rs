@@ -68,7 +68,7 @@ impl Stream {
         self.bits() >> 63 == 1
     }
 
-    /// An exponentially distributed number with this mean; the same on every machine.
+    /// An exponentially distributed number with this mean. The number is the same on every machine.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log1p(-self.unit()) * mean
     }

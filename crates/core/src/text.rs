@@ -27,7 +27,7 @@ pub struct Misread {
 }
 
 impl Word<'_> {
-    /// Parses the word as a number; `what` describes the number that is expected.
+    /// Parses the word as a number. `what` describes the number that is expected.
     ///
     /// # Errors
     /// If the word is not such a number.
@@ -68,7 +68,8 @@ pub fn row<'a, const N: usize>(words: &[Word<'a>], columns: [&str; N]) -> Result
     })
 }
 
-/// A decimal number such as `2.5` times `scale`, if the product is a whole number below 2^64; otherwise `None`.
+/// Returns the product of `decimal`, such as `2.5`, and `scale`; `None` if `decimal` is not a decimal number, or if the
+/// product is not a whole number below 2^64.
 #[must_use]
 pub fn scaled(decimal: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));

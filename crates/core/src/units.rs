@@ -41,13 +41,13 @@ impl Time {
         self.0
     }
 
-    /// Nanoseconds since the start, as a float for reports.
+    /// Nanoseconds since the start, as a float.
     #[must_use]
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// Seconds since the start, as a float for reports.
+    /// Seconds since the start, as a float.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
@@ -94,13 +94,13 @@ impl Duration {
         self.0
     }
 
-    /// The span in nanoseconds, as a float for reports.
+    /// The span in nanoseconds, as a float.
     #[must_use]
     pub fn as_ns_f64(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// The span in seconds, as a float for reports.
+    /// The span in seconds, as a float.
     #[must_use]
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
@@ -129,13 +129,13 @@ impl Rate {
         self.0
     }
 
-    /// Bits per second as a float, for allocation.
+    /// Bits per second, as a float.
     #[must_use]
     pub const fn as_bps_f64(self) -> f64 {
         self.0 as f64
     }
 
-    /// Time that `bytes` take at this rate, rounded up to a picosecond.
+    /// Time that `bytes` take at this rate, rounded up to a whole picosecond.
     ///
     /// # Panics
     /// If the rate is zero.

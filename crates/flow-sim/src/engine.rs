@@ -18,7 +18,8 @@ use std::sync::Arc;
 /// number of times that a packet crosses the link. It is called once per flow, in order of start.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
-/// The costs of packets, which the engine does not simulate one by one, and the time limit.
+/// The settings of a simulation: the costs of packets, which the engine does not simulate one by one, and the time
+/// limit.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
     /// The division of flows into packets.
@@ -77,8 +78,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A fabric before its first flow. `sharing` divides the capacities of the fabric's links among the flows, in bit/s
-    /// on the wire.
+    /// A fabric before its first flow. `sharing` divides the capacities of the fabric's links, in bit/s on the wire,
+    /// among the flows.
     #[must_use]
     pub fn new(
         topology: &Arc<Topology>,
@@ -126,8 +127,7 @@ impl Simulation {
         complete
     }
 
-    /// Like [`Self::run`], but does not tell the listener what the flows that are left have sent at their present
-    /// rates.
+    /// Like [`Self::run`], but does not tell the listener what the remaining flows have sent at their present rates.
     fn advance<L: Listener>(
         &mut self,
         listener: &mut L,
@@ -416,7 +416,7 @@ fn key(flow: &Flow) -> FlowKey {
 }
 
 /// The greatest rate at which a flow can send, in bit/s on the wire. It is limited by the rate of the application and
-/// by the links of the host.
+/// by the rates of the sender's links.
 fn demand(topology: &Topology, framing: Framing, flow: &Flow) -> f64 {
     let interfaces: f64 = topology.links_from(flow.src).map(|(_, link)| link.rate.as_bps_f64()).sum();
     let (_, full, _) = framing.packets(flow.size);

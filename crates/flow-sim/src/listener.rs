@@ -1,4 +1,4 @@
-//! The interface through which a simulation tells of its flows while it runs.
+//! The interface through which a simulation reports on its flows while it runs.
 
 use crate::loads::LinkLoad;
 use raddle_core::{Flow, LinkId, NodeId, Report, Time};
@@ -8,9 +8,9 @@ pub trait Listener {
     /// True if the simulation must call [`sent`](Self::sent).
     const SENT: bool = false;
 
-    /// A report about a flow, with the report's time, which may be later than the time of the next report. A host at
-    /// `node` would make the same report in the packet engine, except that here a flow that gives up is reported as
-    /// closed.
+    /// Receives a report about a flow. The report's time `at` may be later than the time of the next report. In the
+    /// packet engine, a host at `node` would make the same report, with one exception: here, a flow that gives up is
+    /// reported as closed.
     fn report(&mut self, at: Time, node: NodeId, report: Report);
 
     /// Called when the rate of a flow changes, and when the flow ends or the run stops: `sent` is the part of the flow

@@ -89,7 +89,7 @@ impl Error {
     }
 
     /// The error as a JSON document: `{"error": {…}}` with its message and exit code. If known, the document also has a
-    /// hint and the position of the error: the file (or `--set`), the line and the column, both counted from 1.
+    /// hint and the position of the error: the key, the file (or `--set`), the line and the column, both counted from 1.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut error = json!({
@@ -98,7 +98,8 @@ impl Error {
             "exit_code": self.exit_code(),
         });
         if let Self::Problem(problem) = self {
-            error["file"] = problem.at.source.name.as_str().into();
+            error["key"] = problem.at.key().into();
+            error["file"] = Some(problem.at.source.name.as_str()).filter(|name| !name.is_empty()).into();
             if let Some((line, column)) = problem.at.position() {
                 error["line"] = line.into();
                 error["column"] = column.into();
@@ -119,8 +120,32 @@ mod tests {
         let document = Document::parse("a.toml", text.to_owned(), PathBuf::new()).expect("valid TOML");
         let Err(problem) = document.topology() else { panic!("there is no such kind") };
         let json = Error::from(problem).json();
-        let place = ["file", "line", "column", "hint"].map(|key| json["error"][key].clone());
-        assert_eq!(place, [json!("a.toml"), json!(2), json!(30), json!("did you mean `torus`?")]);
+        let place = ["key", "file", "line", "column", "hint"].map(|key| json["error"][key].clone());
+        let hint = json!("did you mean `torus`?");
+        assert_eq!(place, [json!("topology.kind"), json!("a.toml"), json!(2), json!(30), hint]);
+    }
+
+    #[test]
+    fn an_error_in_a_text_without_a_name_says_the_key() {
+        let place = |text: &str| {
+            let document = Document::parse("", text.to_owned(), PathBuf::new()).expect("valid TOML");
+            let problem = document.experiment().expect_err("an experiment with an error");
+            (problem.in_one_line(), Error::from(problem).json()["error"].clone())
+        };
+        let (line, json) = place("[topology]\nkind = 'torsu'\n");
+        assert_eq!(line, "topology.kind: unknown kind of topology `torsu` (did you mean `torus`?)");
+        assert_eq!(
+            (&json["key"], &json["file"], &json["line"]),
+            (&"topology.kind".into(), &Value::Null, &Value::Null)
+        );
+        let topology = "kind = 'torus'\ndims = [3, 3]\nlink_rate = '10 Gbps'\nlink_delay = '1 us'\n";
+        let (line, _) = place(&format!("[topology]\n{topology}[[topology.slow]]\nfrom = 0\nto = 'x'\n"));
+        assert!(line.starts_with("topology.slow.0.to: "), "{line}");
+        // A missing key has the place of its table, and a missing table has none.
+        assert!(
+            place("[topology]\nkind = 'torus'\n").0.starts_with("topology: the key `link_rate` is missing")
+        );
+        assert!(place("[engine]\nseed = 1\n").0.starts_with("the experiment has no table [topology]"));
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub use error::Error;
 pub use raddle_packet_sim::Threads;
 pub use run::directory::{Out, Warned, run_into, told_renamed};
 pub use run::graceful::finished_work;
+pub use run::kept_summary::read as read_summary;
 pub use run::live_engine::{Share, Shared, join};
 pub use run::prepare::Prepared;
 pub use run::summary::{Summarizer, Summary, table};

@@ -1,4 +1,4 @@
-//! A simulation: a fabric in one or more partitions, run to its end.
+//! Simulates a fabric that is divided into one or more partitions.
 
 use crate::divide::Division;
 use crate::observer::tell;
@@ -37,7 +37,7 @@ pub enum Switching {
 pub struct Config {
     /// Store-and-forward or cut-through.
     pub switching: Switching,
-    /// Failures and repairs. A link with overlapping failures is down until the last of these failures is
+    /// Failures and repairs of links. A link with overlapping failures is down until the last of these failures is
     /// repaired.
     pub changes: Vec<Change>,
     /// Losses and bit errors of links.
@@ -55,19 +55,19 @@ pub struct Config {
 pub enum Reached {
     /// The run is over: the fabric is at rest, or the time limit was reached.
     End,
-    /// The run reached the time given by the caller; events are left.
+    /// The run reached the time given by the caller, and later events are left.
     Until,
     /// The caller's check stopped the run.
     Stopped,
 }
 
-/// A fabric, its parts and its flows, at a point in time.
+/// A simulated fabric: the state of its nodes, links and flows at the present simulated time.
 pub struct Simulation<O> {
     plan: Plan,
     partitions: Vec<Partition>,
-    /// The present division of the fabric.
+    /// The present division of the fabric into partitions.
     division: Arc<Division>,
-    /// The division to which the run changes next, once it has been computed. If the fabric is undivided
+    /// The division to which the run changes next; `None` if it has not been computed yet. If the fabric is undivided
     /// now, this is the division among threads. Otherwise this is the undivided fabric.
     other_division: Option<Arc<Division>>,
     threads: Threads,
@@ -83,17 +83,17 @@ pub struct Simulation<O> {
     time_limit: Option<Time>,
     /// True if the time limit was reached before the fabric came to rest.
     at_limit: bool,
-    /// All events before this time have happened.
+    /// All events before this time have been processed.
     until: Time,
-    /// Detects that the fabric is at rest; only set if nodes send hellos, which never stop.
+    /// Detects that the fabric is at rest although nodes still send hellos. `None` if nodes send no hellos.
     rest: Option<Rest>,
     link_slots: usize,
     watchdog: Watchdog,
     observer: O,
 }
 
-/// On several threads, the number of windows after which [`Simulation::run`] calls `check` and passes the logged
-/// entries to the observer.
+/// Number of windows between two calls of `check`, if several threads share the run. At the same interval, the observer
+/// receives the events that the partitions have logged.
 const WINDOWS_A_CHECK: u32 = 256;
 
 /// Number of threads that this machine can run at once.
@@ -109,12 +109,12 @@ impl<O: Observer> Simulation<O> {
     pub const BYTES_A_SERVED_PORT: usize = BYTES_A_SERVED_PORT;
     /// Bytes of memory of a node. The memory of its parts (host, forwarder and so on) is not included.
     pub const BYTES_A_NODE: usize = BYTES_A_NODE;
-    /// Bytes of memory of a packet in flight, including its entry on a link.
+    /// Bytes of memory of a packet in flight, including its entry in a link's list of packets.
     pub const BYTES_A_PACKET: usize = BYTES_A_PACKET + size_of::<Travelling>();
 
     /// Creates a fabric at rest, before its first flow.
     ///
-    /// `node` returns the parts of a node. `port` returns the queueing of a link's egress port.
+    /// `node` returns the parts of a node. `port` returns the setup of a link's egress port.
     #[expect(clippy::missing_panics_doc, reason = "`go_on` always returns true")]
     pub fn new(
         topology: &Arc<Topology>,
@@ -128,8 +128,8 @@ impl<O: Observer> Simulation<O> {
             .expect("`go_on` must always return true")
     }
 
-    /// Like [`new`](Self::new), but calls `go_on` at every node. If `go_on` returns false, stops the set-up and returns
-    /// `None`. The set-up of a large fabric takes seconds.
+    /// Like [`new`](Self::new), but calls `go_on` for every node, because the set-up of a large fabric takes seconds.
+    /// If `go_on` returns false, the function stops and returns `None`.
     pub fn set_up(
         topology: &Arc<Topology>,
         node: impl FnMut(NodeId) -> Parts,
@@ -231,14 +231,14 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Runs the one partition on this thread.
+    /// Runs the only partition on this thread.
     fn run_alone(&mut self, end: Time, check: &mut impl FnMut(&Progress) -> ControlFlow<()>) -> Ended {
         let mut heard = Vec::new();
         loop {
             let divides = self.chooser.ran(std::mem::take(&mut self.unjudged));
             let partition = &mut self.partitions[0];
             let is_over = if divides {
-                // The fabric can be divided only between two instants.
+                // The fabric can be divided only between two instants of simulated time.
                 partition.run(end.min(partition.now() + Duration::from_ps(1)), u64::MAX)
             } else {
                 let (now, events, started) = (partition.now(), partition.totals().events, wall_clock());
@@ -315,7 +315,7 @@ impl<O: Observer> Simulation<O> {
         }
     }
 
-    /// Divides the fabric among threads if one thread runs it. Otherwise joins all partitions for one thread.
+    /// Divides the fabric among threads if one thread runs it. Otherwise joins all partitions into one.
     fn divide(&mut self) {
         let started = wall_clock();
         self.peak_packets = self.peak_packets_inside();
@@ -336,7 +336,7 @@ impl<O: Observer> Simulation<O> {
         if self.at_limit { self.time_limit.unwrap_or(last) } else { last }
     }
 
-    /// Totals up to now.
+    /// Totals of the run up to now.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
         self.partitions.iter().for_each(|partition| totals += *partition.totals());
@@ -378,7 +378,8 @@ impl<O: Observer> Simulation<O> {
     /// Returns a deadlock, if there is one: a cycle of links, each of which waits for the next link. Each of these
     /// links is paused and has packets to send, now and at the previous call, and has sent no data packet in between.
     /// All packets in the memory at the far end of each link wait for links in the same state. Only a failure would
-    /// ever resolve the cycle. Call this at intervals much longer than a pause.
+    /// ever resolve the cycle. Returns `None` if there is no deadlock. The interval between two calls must be much
+    /// longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())
@@ -396,8 +397,8 @@ impl<O: Observer> Simulation<O> {
         self.partitions.iter().map(Partition::packets_inside).sum()
     }
 
-    /// Peak number of packets inside the fabric; with several threads, the sum of the threads' peaks, which may include
-    /// copies of packets.
+    /// Peak number of packets inside the fabric. With several threads, this is the sum of the threads' peaks, which may
+    /// include copies of packets.
     pub fn peak_packets_inside(&self) -> usize {
         let peak = self.partitions.iter().map(Partition::peak_packets_inside).sum();
         self.peak_packets.max(peak)

@@ -7,11 +7,11 @@ use raddle_core::{Packet, PortId, Time, prefetch};
 pub(crate) struct Origin {
     /// The port by which the packet arrived; `None` at the node that sent it.
     pub(crate) port: Option<PortId>,
-    /// The link for which the packet waits at a served port; [`NOWHERE`] if it does not wait there.
+    /// The link for which the packet waits at a served port; [`NOWHERE`] if the packet does not wait at such a port.
     pub(crate) bound: u32,
 }
 
-/// No link, or no slot.
+/// Stands for no link, or for no slot.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 impl Origin {
@@ -40,7 +40,7 @@ impl Parcel {
 #[repr(align(64))]
 struct Slot(Option<Packet>);
 
-/// Panic message for a slot that should hold a packet and is free.
+/// Panic message for a slot that should hold a packet but is free.
 const PRESENT: &str = "the slot must hold a packet in flight";
 
 /// Memory of a packet in bytes.
@@ -49,8 +49,8 @@ pub(crate) const BYTES_A_PACKET: usize = size_of::<Slot>();
 #[derive(Debug, Default)]
 pub(crate) struct Slab {
     slots: Vec<Slot>,
-    /// Per slot, the packet's origin and the time at which its last bit reaches its present node (or its next node, if
-    /// the packet is on a link). Both are set only where they are needed.
+    /// For each slot: the packet's origin, and the time at which the packet's last bit reaches the present node (or the
+    /// next node, if the packet is on a link). Both are set only where they are needed.
     origins: Vec<(Origin, Time)>,
     free: Vec<u32>,
 }
@@ -133,7 +133,7 @@ impl Slab {
     }
 
     /// Time at which the last bit of a packet reaches its present node, or its next node if the packet is on a link.
-    /// Known only under cut-through, where this time may be in the future.
+    /// Known only under cut-through, where this time may be in the future. Otherwise zero.
     pub(crate) fn tail(&self, slot: u32) -> Time {
         self.origins.get(slot as usize).map_or(Time::ZERO, |&(_, tail)| tail)
     }

@@ -1,5 +1,5 @@
-//! The synchronisation primitives of the barrier. The barrier's test (`tests/barrier.rs`) replaces this module by one
-//! with loom's primitives.
+//! The synchronisation primitives of the barrier. The barrier's test (`tests/barrier.rs`) replaces this module with a
+//! module of loom's primitives.
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};

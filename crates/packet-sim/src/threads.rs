@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// Number of threads that share a run. The result is the same for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// This many threads. The number is smaller if the fabric cannot be divided into so many parts, because it has too
-    /// few nodes or links without delay join too many of them. 0 means 1.
+    /// Always this many threads. The number is smaller if the fabric cannot be divided into so many parts: it has too
+    /// few nodes, or links without delay connect too many of its nodes. 0 means 1.
     Always(usize),
     /// Up to this many threads while several threads are faster than one thread. Otherwise one thread.
     UpTo(usize),
@@ -40,7 +40,7 @@ impl Threads {
     }
 }
 
-/// The wall clock.
+/// Reads the wall clock.
 #[expect(clippy::disallowed_methods, reason = "the clock affects only the choice of threads, not the result")]
 pub(crate) fn wall_clock() -> Instant {
     Instant::now()
@@ -110,7 +110,7 @@ impl Chooser {
         !matches!(self, Self::Never)
     }
 
-    /// True if the chooser needs the number of windows into which threads would divide a piece of the run.
+    /// True if the chooser needs the number of windows into which several threads would divide a piece of the run.
     pub(crate) fn asks_for_windows(&self) -> bool {
         match self {
             Self::Never => false,
@@ -144,22 +144,22 @@ impl Chooser {
     }
 }
 
-/// Minimum overhead of a window on each of several threads, in nanoseconds: the barrier and a check for
-/// mail. It is used to rule out trials that cannot pay off.
+/// Minimum overhead of a window on each of several threads, in nanoseconds: the barrier and a check for packets from
+/// other threads.
 const MEETING_NS: f64 = 500.0;
 /// Minimum speedup of several threads over one thread. A trial of several threads starts only if this speedup is
 /// possible, and succeeds only if it reaches this speedup.
 const WORTH_IT: f64 = 1.1;
-/// Possible speedup at and above which the wait before a trial may be `SHORT_WAIT`.
+/// If the possible speedup is at least this, the wait before a trial may be `SHORT_WAIT`.
 const PROMISING: f64 = 1.5;
 /// Length of a slice of the run. On one thread, a slice may end earlier, after `EVENTS_A_PIECE` events. The costs of
 /// slices are compared.
 const SLICE: Duration = Duration::from_millis(2);
-/// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each failed
-/// trial, at most `MOST_DOUBLINGS` times.
+/// The wait before a trial, as a multiple of the time that the trial may cost. The wait doubles after each failure
+/// ([`Measured::fail`]), at most `MOST_DOUBLINGS` times.
 const WAIT: u32 = 50;
 /// The shorter wait before a trial, in the same unit as `WAIT`. It applies if the possible speedup is at least
-/// `PROMISING` and no trial has failed since the latest successful trial.
+/// `PROMISING` and there was no failure since the latest successful trial.
 const SHORT_WAIT: u32 = 30;
 const MOST_DOUBLINGS: u32 = 4;
 /// Number of slices on one thread whose costs are remembered. The cheapest of these slices gives the cost on one
@@ -171,10 +171,11 @@ const TRIAL_OF_ONE: usize = 3;
 /// reaches the speedup `WORTH_IT`. If later slices are slow, the run soon returns to one thread (see `PATIENCE`).
 const TRIAL_OF_SEVERAL: usize = 4;
 /// Maximum excess of the time on several threads over the estimated time on one thread. Outside a trial, the maximum
-/// also includes the time of a change of the number of threads. Beyond the maximum, the run returns to one thread.
+/// also includes the time of a change of the number of threads. If the excess is larger, the run returns to one thread.
 const PATIENCE: Duration = Duration::from_millis(4);
 
-/// Compares the cost of an event on one thread and on several threads, and keeps the cheaper way.
+/// Compares the costs of an event on one thread and on several threads, and chooses the number of threads with the
+/// lower cost.
 ///
 /// The cost on one thread is that of its cheapest recent slice, because other processes on the core only
 /// make a slice slower. The cost on several threads includes this disturbance: threads that wait for each
@@ -203,16 +204,18 @@ pub(crate) struct Measured {
     behind: f64,
     /// Time that a change of the number of threads takes.
     change: Duration,
-    /// Time that the latest trial cost, if it failed; otherwise zero.
+    /// Time that the latest failure cost; zero if a trial has succeeded since then, or if there was no failure.
     loss: Duration,
-    /// Time since the end of the latest trial, or since the start if there was no trial.
+    /// Time since the latest successful trial or failure; since the start of the run if there was neither.
     since: Duration,
-    /// Number of failed trials in a row.
+    /// Number of failures since the latest successful trial. A number of threads fails if it is too slow, in its trial
+    /// or later.
     in_vain: u32,
 }
 
 impl Measured {
-    /// Starts with one thread; up to `threads` can run at once. The fabric's setup took `set_up`.
+    /// Creates the state of a run that starts with one thread. Up to `threads` threads can run at once. The fabric's
+    /// setup took `set_up`.
     fn new(threads: usize, set_up: Duration) -> Self {
         Self {
             threads,
@@ -311,7 +314,7 @@ impl Measured {
         work / (work / self.threads as f64 + MEETING_NS)
     }
 
-    /// True if enough time has passed since the latest trial.
+    /// True if enough time has passed for the next trial (see `WAIT`). `promise` is the possible speedup.
     fn is_due(&self, promise: f64) -> bool {
         let wait = match self.in_vain {
             0 if promise >= PROMISING => SHORT_WAIT,
@@ -326,7 +329,8 @@ impl Measured {
         (self.loss, self.since) = (Duration::ZERO, Duration::ZERO);
     }
 
-    /// Records that the present number of threads is too slow, in its trial or later. `loss` is the time that it cost.
+    /// Records a failure: the present number of threads is too slow, in its trial or later. `loss` is the time that the
+    /// failure cost, without the two changes of the number of threads.
     fn fail(&mut self, loss: Duration) {
         self.in_vain += 1;
         (self.loss, self.since) = (loss + 2 * self.change, Duration::ZERO);
@@ -366,7 +370,7 @@ mod tests {
         changes: u32,
     }
 
-    /// Simulates a run of the duration `time`.
+    /// Simulates a run that takes `time` on the wall clock.
     fn run(chooser: &mut Measured, machine: Machine, time: Duration) -> Told {
         let Machine { alone_ns, together_ns, events_a_window } = machine;
         let mut told = Told::default();

@@ -27,9 +27,10 @@ impl Watchdog {
     }
 }
 
-/// Returns the edges between links from which every path leads only to stuck links. An edge is a pair of links: a
-/// packet that arrived over the first link waits for the second link. If any packet in a node's memory can still leave,
-/// to a host or over a link that is not stuck, that memory will eventually be freed.
+/// Returns the edges that belong to deadlocks or lead only to deadlocks. An edge is a pair of links: a packet that
+/// arrived over the first link waits for the second link. The function removes all edges of a link that can still move.
+/// A link can move if it is not stuck, if it has no edge, or if a packet that arrived over it waits for a link that can
+/// move. The memory at the far end of such a link will eventually be freed.
 fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> Vec<(LinkId, LinkId)> {
     loop {
         let mut sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();

@@ -1,5 +1,5 @@
-//! Runs each partition on a separate thread, in step (conservative synchronisation in windows: Nicol, J. ACM 40(2),
-//! 1993).
+//! Runs each partition on a separate thread. The threads advance together, in windows of simulated time (conservative
+//! synchronisation in windows: Nicol, J. ACM 40(2), 1993).
 //!
 //! Every link between partitions has a delay. If a window is not longer than the smallest of these delays, its events
 //! affect other partitions only after the window. In a window every thread processes its partition's events. Then all
@@ -34,7 +34,7 @@ pub(crate) struct Windows<'a> {
 struct Boxes {
     /// Indexed by partition: the state that the partition reports.
     desks: Vec<Desk>,
-    /// Set by the thread of the first partition to end the run.
+    /// The first partition's thread sets this flag to stop the run of all partitions.
     stop: AtomicBool,
     /// A mailbox for each pair of partitions, indexed by the sender and then by the receiver.
     mail: Vec<Vec<Mutex<Vec<Mail>>>>,
@@ -116,9 +116,9 @@ impl<'a> Windows<'a> {
         Self { barrier: Barrier::new(parts, cores), lookahead, end, changes, boxes: [boxes(), boxes()] }
     }
 
-    /// Runs the partitions until no partition has an event before the end, or until `watch` returns a reason to stop.
-    /// `watch` is called before the first window and after every window. The first partition runs on this thread.
-    /// Returns the reason for the end.
+    /// Runs the partitions until no partition has an event before the time `end`, or until `watch` returns a reason to
+    /// stop. `watch` is called before the first window and after every window. The first partition runs on this thread.
+    /// Returns why the run has stopped.
     pub(crate) fn run(
         &self,
         partitions: &mut [Partition],
@@ -150,8 +150,8 @@ impl<'a> Windows<'a> {
     }
 
     /// Runs one partition, window by window. Calls `after` before the first window and after every window. If `after`
-    /// returns true, the run of all partitions stops. Returns true if no event is left before the end, and false if the
-    /// run was stopped.
+    /// returns true, the run of all partitions stops. Returns true if no event is left before the time `end`, and false
+    /// if the run was stopped.
     fn work(
         &self,
         partition: &mut Partition,

@@ -148,7 +148,7 @@ impl Wire {
         (0..self.len).map(|i| self.packet(i))
     }
 
-    /// Removes all packets.
+    /// Removes all packets and returns them.
     pub(crate) fn clear(&mut self) -> Vec<Travelling> {
         let packets = (0..self.len).map(|i| *self.packet(i)).collect();
         (self.head, self.len, self.left) = (0, 0, 0);

@@ -1,10 +1,10 @@
-//! Runs the barrier's source, compiled with loom's atomics and locks, through the interleavings of two and three
-//! threads. The tests check that no thread passes a round of the barrier before all threads have reached it, that each
-//! thread sees all writes that other threads made before the barrier, and that no thread sleeps forever. If a thread
-//! fails and will never reach the barrier, the other threads must be released.
+//! Runs the barrier's source, compiled with loom's atomics and locks, through interleavings of two and three threads.
+//! The tests check that no thread passes a round of the barrier before all threads have reached it, that each thread
+//! sees all writes that other threads made before the barrier, and that no thread sleeps forever. If a thread fails and
+//! will never reach the barrier, the other threads must be released.
 
 #[path = "../src/barrier.rs"]
-#[expect(dead_code, reason = "threads of loom do not panic, so nothing guards them")]
+#[expect(dead_code, reason = "the threads of these tests do not panic, so they need no guard")]
 mod barrier;
 
 mod sync {

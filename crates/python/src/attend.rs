@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Interval between two checks of signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The states of the runs that have changed since the latest call of [`News::tell`], by number of the run.
+/// The states of the runs that have changed since the latest call of [`News::tell`], indexed by the number of the run.
 #[derive(Default)]
 pub(crate) struct News(Mutex<Latest>);
 
@@ -70,9 +70,9 @@ impl News {
     }
 }
 
-/// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and calls `watch`
-/// ([`News::tell`]). Ctrl-C, an exception of `watch`, or an exception of a signal handler sets the flag that `work`
-/// gets. Returns the result of `work`, and whether Ctrl-C was pressed.
+/// Runs `work` on another thread, without Python's lock. Meanwhile this thread handles signals and calls the methods of
+/// `watch` ([`News::tell`]). Ctrl-C, an exception of `watch`, or an exception of a signal handler sets the flag that
+/// `work` gets. Returns the result of `work`, and whether Ctrl-C was pressed.
 ///
 /// # Errors
 /// The exception of `watch`, or of a signal handler other than the handler of Ctrl-C.

@@ -1,4 +1,4 @@
-//! The names that experiments accept, their explanations, parameters and the schema of keys, as JSON texts.
+//! The names that experiments accept, the explanations of these names, and the JSON Schema of experiments.
 
 use crate::error::exception;
 use pyo3::exceptions::PyValueError;
@@ -7,8 +7,8 @@ use raddle_lab::catalogue;
 use raddle_lab::experiment::keys;
 use raddle_schemes::registry::Registry;
 
-/// The names of one kind. The text is an object, whose keys are the titles of lists, and whose values are the entries
-/// of these lists.
+/// The names of the kind `what`, as a JSON text. The text is an object. Its keys are the titles of lists, and its
+/// values are the entries of these lists.
 #[pyfunction]
 pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
     let registry = Registry::builtin();
@@ -34,7 +34,7 @@ pub(crate) fn explain(py: Python<'_>, name: &str) -> PyResult<(String, String)> 
     Ok((text, json.to_string()))
 }
 
-/// The JSON Schema of experiments.
+/// The JSON Schema of experiments, as a text.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     keys::schema(&Registry::builtin()).to_string()

@@ -23,8 +23,8 @@ pub(crate) struct Document(experiment::Document);
 
 #[pymethods]
 impl Document {
-    /// Parses `text`, which can name `routings`. Error messages call the text `name`. Paths in the text are relative to
-    /// `folder`.
+    /// Parses `text`. The text can select `routings` by their names. Error messages call the text `name`. If the name is
+    /// empty, they name keys instead of lines. Paths in the text are relative to `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -42,9 +42,20 @@ impl Document {
         document.map(Self).map_err(|problem| of_problem(py, problem))
     }
 
-    /// Checks the experiment of each cell. Settings that do not fit together in some of the cells are no error.
+    /// Checks the values of each cell, and checks that the settings of at least one cell fit together.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        let checked = py.detach(|| read_all(&self.0.cells()?));
+        let checked = py.detach(|| {
+            let cells = self.0.cells()?;
+            read_all(&cells)?;
+            let mut first = Ok(());
+            for cell in &cells {
+                match cell.document.prepare() {
+                    Ok(_) => return Ok(()),
+                    Err(problem) => first = first.and(Err(problem)),
+                }
+            }
+            first
+        });
         checked.map_err(|problem| of_problem(py, problem))
     }
 
@@ -54,7 +65,7 @@ impl Document {
         serde_json::to_string(&experiment.resolved).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Runs the experiment into `out`. Returns whether Ctrl-C stopped the run.
+    /// Runs the experiment, and writes its results into the folder `out`. Returns whether Ctrl-C stopped the run.
     fn run(
         &self,
         py: Python<'_>,
@@ -81,9 +92,9 @@ impl Document {
         }
     }
 
-    /// Runs the experiment on exactly this many threads, if the fabric can be divided among them, and returns the
-    /// digest of the records, which are not kept. For tests: [`run`](Self::run) uses several threads only where they
-    /// are faster.
+    /// Runs the experiment on exactly this many threads, if the fabric can be divided among them. Returns the digest of
+    /// the records, but does not keep the records. Tests need this function, because [`run`](Self::run) uses several
+    /// threads only where they are faster.
     fn digest(&self, py: Python<'_>, threads: usize) -> PyResult<String> {
         let (ran, _) = attend(py, None, |stop, _| {
             let control = Control { stop, progress: &mut |_| (), threads: Threads::Always(threads) };
@@ -122,11 +133,14 @@ impl Document {
         Ok(cells.iter().map(Cell::name).collect())
     }
 
-    /// Runs the cells of a sweep, or of one shard `(index, count)` of it, into subfolders of `out`. `spread` does the
-    /// runs in other processes ([`Spread`]). Returns the folder of each cell, or `None` for a cell without results; the
-    /// name and the exception of each cell that cannot run; the results of all cells as a text and a JSON text, if all
-    /// cells of the sweep have ended or Ctrl-C stopped it; and whether Ctrl-C stopped the sweep.
-    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    /// Runs the cells of a sweep, or of one shard `(index, count)` of it. The results go into subfolders of `out`. If
+    /// `spread` is given, it does the runs in other processes ([`Spread`]). Returns four values:
+    /// - the folder of each cell, or `None` for a cell without results,
+    /// - the name and the exception of each cell that cannot run,
+    /// - the results of all cells as a text and a JSON text, if all cells of the sweep have ended or Ctrl-C
+    ///   stopped it,
+    /// - whether Ctrl-C stopped the sweep.
+    #[expect(clippy::too_many_arguments, reason = "callers in Python pass the arguments by name")]
     #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
     fn sweep(
         &self,
@@ -188,6 +202,12 @@ impl Document {
         let refused = refused.iter().map(|(cell, problem)| (cell.name(), of_problem(py, problem.clone())));
         Ok((folders, refused.collect(), texts, interrupted))
     }
+}
+
+/// Checks that a directory holds a run, whose summary this version can read.
+#[pyfunction]
+pub(crate) fn check_run(py: Python<'_>, directory: PathBuf) -> PyResult<()> {
+    raddle_lab::read_summary(&directory).map(drop).map_err(|error| exception(py, &error))
 }
 
 /// Reads the text of an experiment's file, and checks that it is TOML.

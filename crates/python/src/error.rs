@@ -1,15 +1,22 @@
-//! Turns errors into Python's exceptions: a class for each cause, declared in `python/raddle/errors.py`.
+//! Turns errors into Python exceptions. `python/raddle/errors.py` declares the exceptions' classes.
 
 use pyo3::prelude::*;
 use raddle_lab::Error;
 use raddle_lab::experiment::{Cause, Problem};
 
-/// The exception for an error of the lab.
+/// The name of the source of an override.
+const OVERRIDE: &str = "--set";
+
+/// The exception for an error of `raddle_lab`.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let json = error.json();
     let text = |key: &str| json["error"][key].as_str().map(str::to_owned);
     let number = |key: &str| json["error"][key].as_u64();
-    let arguments = (text("message"), text("hint"), text("file"), number("line"), number("column"));
+    // Nobody wrote the text of an override: Python calls it by its key.
+    let file = text("file").filter(|file| file != OVERRIDE);
+    let place = |of: &str| number(of).filter(|_| file.is_some());
+    let arguments =
+        (text("message"), text("hint"), file.clone(), place("line"), place("column"), text("key"));
     let exception = py
         .import("raddle.errors")
         .and_then(|module| module.getattr(class(error)))

@@ -14,10 +14,11 @@ use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Reproduces figures into `out`. `spread` does the runs in other processes ([`Spread`]). Returns the results as a text
-/// and a JSON text. The results are not complete if Ctrl-C stopped the reproduction.
+/// Reproduces figures, and writes their results into the folder `out`. If `spread` is given, it does the runs in other
+/// processes ([`Spread`]). Returns the results as a text and a JSON text. If Ctrl-C stopped the reproduction, the
+/// results are not complete.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "Python names them")]
+#[expect(clippy::too_many_arguments, reason = "callers in Python pass the arguments by name")]
 pub(crate) fn reproduce(
     py: Python<'_>,
     names: Vec<String>,
@@ -59,7 +60,7 @@ pub(crate) fn reproduce(
     Ok((done.to_string(), json(&done).to_string()))
 }
 
-/// Passes the news of a reproduction on.
+/// Passes the news of a reproduction to `news` and `notes`, and adds its figures to the ledger `record`.
 struct Heard<'a> {
     news: &'a News,
     notes: &'a Notes,
@@ -98,11 +99,11 @@ impl Watch for Heard<'_> {
     }
 
     fn warned(&self, run: &str, warnings: &[Warning]) {
-        (self.notes.warned())(run, warnings).expect("warnings are not errors here");
+        (self.notes.warned())(run, warnings).expect("this function must not treat warnings as errors");
     }
 }
 
-/// The results for the classes of `python/raddle/_figures.py`.
+/// The results as JSON, for the classes of `python/raddle/_figures.py`.
 fn json(done: &Reproduction) -> Value {
     let scale = done.scale.name();
     let figure = |figure: &Reproduced| {

@@ -30,6 +30,7 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(loaded_from, module)?,
         wrap_pyfunction!(document::toml_text, module)?,
         wrap_pyfunction!(document::toml_value, module)?,
+        wrap_pyfunction!(document::check_run, module)?,
         wrap_pyfunction!(document::read_text, module)?,
         wrap_pyfunction!(document::write_text, module)?,
         wrap_pyfunction!(table::read_table, module)?,
@@ -44,7 +45,8 @@ fn _raddle(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Tells the lab the path of this module's file. The file's bytes identify the program in the manifests of results.
+/// Tells `raddle_lab` the path of this module's file. The file's bytes identify the program in the manifests of
+/// results.
 #[pyfunction]
 fn loaded_from(path: std::path::PathBuf) {
     raddle_lab::loaded_from(path);

@@ -1,4 +1,4 @@
-//! Warnings of runs, which become warnings of Python.
+//! Collects the warnings of runs, which become Python warnings.
 
 use pyo3::prelude::*;
 use raddle_lab::Error;
@@ -6,7 +6,7 @@ use raddle_lab::lint::Warning;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Warnings of runs, each once, for Python's `warnings`.
+/// Warnings of runs, for Python's module `warnings`. Equal warnings are kept once.
 #[derive(Default)]
 pub(crate) struct Notes(Mutex<Vec<String>>);
 
@@ -32,8 +32,9 @@ impl Notes {
     pub(crate) fn tell(&self, py: Python<'_>) -> PyResult<()> {
         let category = py.import("raddle.errors")?.getattr("RaddleWarning")?;
         let warn = py.import("warnings")?.getattr("warn")?;
+        // The function of the package that called the native module is on the first level, and its caller on the second.
         for note in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            warn.call1((note, &category, 4))?;
+            warn.call1((note, &category, 2))?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! Routings written in Python: a class whose objects choose egress ports in the packet engine.
-//! `python/raddle/_routing.py` has its base class.
+//! Routings written in Python. Such a routing is a class whose objects choose egress ports in the packet engine. Its
+//! base class is in `python/raddle/_routing.py`.
 //!
-//! Each node that forwards has an object of its own, which sees only this node, and draws random numbers from this
-//! node's stream. The records therefore do not depend on the number of threads. A thread takes Python's lock for each
+//! Each node that forwards has its own object. The object sees only its node, and draws random numbers from the stream
+//! of this node. The records therefore do not depend on the number of threads. A thread takes Python's lock for each
 //! packet that has several next hops, so the threads of a run wait for each other.
 
 use pyo3::exceptions::PyValueError;
@@ -24,7 +24,7 @@ use raddle_wire::Position;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The fields of a `raddle._routing.Definition`, which describes a class.
+/// The fields of a `raddle._routing.Definition`, which describes the class of a routing.
 #[derive(FromPyObject)]
 pub(crate) struct Definition {
     routing: Py<PyType>,
@@ -74,17 +74,17 @@ impl Definition {
         Ok(Routing {
             info,
             build: Build::Interpreted { build: Arc::new(build), source },
-            // The flow engine refuses a routing in Python.
+            // The flow engine refuses a routing that is written in Python.
             spread: |_| Spread::AsForwarded,
             hold,
         })
     }
 }
 
-/// Texts of classes, which live as long as the process. Equal texts are kept once.
+/// Texts of routing classes. The texts live as long as the process, and equal texts are kept once.
 static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
-/// Parameters of classes, which live as long as the process. Equal lists are kept once.
+/// Parameters of routing classes. The lists live as long as the process, and equal lists are kept once.
 static PARAMETERS: Mutex<Vec<&'static [Parameter]>> = Mutex::new(Vec::new());
 
 fn kept<T: PartialEq + ?Sized>(known: &Mutex<Vec<&'static T>>, new: Box<T>) -> &'static T {
@@ -160,12 +160,12 @@ struct Interpreted {
     ports: usize,
     settings: Arc<Settings>,
     definition: Arc<Definition>,
-    /// The object of the class; `None` before the first packet that has several next hops.
+    /// The node's instance of the routing class; `None` before the first packet that has several next hops.
     object: Option<Object>,
     halt: Halt,
 }
 
-/// A node's object of the class.
+/// A node's instance of the routing class.
 struct Object {
     node: Py<Node>,
     /// The object's method `forward`.
@@ -310,14 +310,16 @@ fn traceback(py: Python<'_>, raised: PyErr) -> String {
     lines.map_or(short, |lines| lines.concat().trim_end().to_owned())
 }
 
-/// A node that forwards packets, as its object sees it.
+/// A node that forwards packets, as the object of a :class:`~raddle.Routing` sees it.
 #[pyclass(frozen, module = "raddle")]
 pub(crate) struct Node {
     /// The node's number.
     #[pyo3(get)]
     id: u32,
+    /// The number of the node's ports, which are numbered from 0.
     #[pyo3(get)]
     ports: usize,
+    /// The values of the routing's parameters: times in picoseconds, rates in bit/s, sizes in bytes.
     #[pyo3(get)]
     parameters: Py<PyMappingProxy>,
     now_ps: AtomicU64,
@@ -326,11 +328,13 @@ pub(crate) struct Node {
 
 #[pymethods]
 impl Node {
+    /// The simulated time in picoseconds.
     #[getter]
     fn now_ps(&self) -> u64 {
         self.now_ps.load(Ordering::Relaxed)
     }
 
+    /// A random number from 0 to ``bound - 1``, from the node's own stream under the run's seed.
     fn random(&self, bound: u64) -> PyResult<u64> {
         if bound == 0 {
             return Err(PyValueError::new_err("`bound` must be greater than 0 (got 0)"));
@@ -343,16 +347,24 @@ impl Node {
     }
 }
 
-/// A packet, as a routing sees it.
+/// A packet that a node forwards.
 #[pyclass(frozen, get_all, module = "raddle")]
 pub(crate) struct Packet {
+    /// The node that sent the packet.
     source: u32,
+    /// The node to which the packet is addressed.
     destination: u32,
+    /// Bytes on the wire, headers included.
     size_bytes: u32,
+    /// Bytes of the application; 0 for control packets, such as acknowledgements.
     payload_bytes: u32,
+    /// The key of the flow in the header of a data packet; ``None`` for control packets.
     flow: Option<u64>,
+    /// The sequence number of a data packet as its header gives it, such as TCP's; ``None`` for control packets.
     sequence: Option<u64>,
+    /// 64 bits that are the same for all packets of a flow in one direction, and differ between nodes and seeds.
     hash: u64,
+    /// The port by which the packet arrived; ``None`` if it comes from the node's own host.
     arrival: Option<u16>,
 }
 
@@ -385,10 +397,15 @@ impl Packet {
 /// A port on a shortest path to a packet's destination.
 #[pyclass(frozen, get_all, module = "raddle")]
 pub(crate) struct Candidate {
+    /// The port's number.
     port: u16,
+    /// False if the link is down and its failure has not been discovered yet.
     is_up: bool,
+    /// Bytes in the egress queue, the unsent part of the packet in service included.
     queue_bytes: u64,
+    /// Time until the egress queue has drained, in picoseconds.
     wait_ps: u64,
+    /// Rate of the link in bit/s.
     rate_bps: u64,
 }
 

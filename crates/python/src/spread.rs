@@ -1,4 +1,4 @@
-//! Runs that a function of Python spreads over other processes.
+//! A Python function can spread runs over other processes.
 
 use crate::attend::attend;
 use crate::error::exception;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A generator function of Python, such as `raddle.cluster.spread`. `spread(tasks)` yields the index of each task that
 /// has ended, with the files of its run as a dict of bytes. Between these values, it yields `None` several times a
-/// second. A closed generator begins no further task.
+/// second. After it is closed, the generator begins no further task.
 pub(crate) struct Spread {
     spread: Py<PyAny>,
     /// The exception that ended the generator.
@@ -34,7 +34,7 @@ impl Spread {
     }
 }
 
-/// A value of the generator.
+/// A value that the generator yields.
 type News = Option<(usize, BTreeMap<String, PyBackedBytes>)>;
 
 impl Elsewhere for Spread {
@@ -65,8 +65,8 @@ impl Elsewhere for Spread {
     }
 }
 
-/// Does a task, which can name `routings`, in this process and into a new directory. A signal, such as the signal of a
-/// canceled task, ends the task.
+/// Does a task in this process, and writes its files into a new directory. The task can select `routings` by their
+/// names. A signal, such as the signal that a cancelled task gets, ends the task.
 #[pyfunction]
 pub(crate) fn do_task(
     py: Python<'_>,

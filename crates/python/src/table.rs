@@ -1,4 +1,4 @@
-//! Tables of records as Arrow, through the Arrow PyCapsule interface: consumers read them without a copy.
+//! Tables of records as Arrow, through the Arrow PyCapsule interface. Consumers can share the memory of these tables.
 
 use crate::error::exception;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -17,7 +17,11 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A table of records.
+/// A table of records. It exports Arrow through the ``PyCapsule`` interface, as one batch.
+///
+/// ``polars.DataFrame(table)`` and ``pyarrow.table(table)`` share the memory of its numbers.
+/// ``pandas.DataFrame.from_arrow(table)`` copies them into arrays of NumPy. A DuckDB query can name a variable with the
+/// table. ``table["fct_ps"]`` is a list with a copy of a column.
 #[pyclass(frozen, module = "raddle")]
 pub(crate) struct Table {
     batch: RecordBatch,
@@ -60,7 +64,7 @@ fn batch(Records { columns, metadata, rows }: Records) -> Result<RecordBatch, ar
 
 #[pymethods]
 impl Table {
-    /// The table as an Arrow stream. Consumers convert types themselves, so `requested_schema` is not used.
+    /// The table as an Arrow stream. Consumers convert types themselves, so ``requested_schema`` is not used.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -72,6 +76,7 @@ impl Table {
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
     }
 
+    /// The types of the columns as an Arrow schema.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(&*self.batch.schema());
         let schema = schema.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
@@ -82,12 +87,13 @@ impl Table {
         self.batch.num_rows()
     }
 
+    /// The names of the columns. A name ends with the column's unit.
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The values of a column as a Python list of numbers, booleans or texts.
+    /// The values of a column, copied into a list of numbers, booleans or texts.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let array = self.batch.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         let array = array.as_any();

@@ -101,7 +101,7 @@ impl Types {
             .into_iter()
             .map(|(key, schema)| {
                 let kind = self.of(&inner(key), schema);
-                // A class stands for the name of its routing.
+                // A routing can be given by its class instead of its name.
                 let is_routing = name == "Scheme" && key == "routing";
                 let kind = if is_routing { format!("{kind} | type[Routing]") } else { kind };
                 (key, kind, &schema["description"])
@@ -143,13 +143,13 @@ impl Types {
     }
 }
 
-/// A name of a key as a part of a class's name: `min_rto` becomes `MinRto`.
+/// Converts the name of a key to a part of a class's name: `min_rto` becomes `MinRto`.
 fn camel(key: &str) -> String {
     let words = key.split(['_', '-', '.']);
     words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
-/// A text between triple quotes.
+/// Prepares a text to stand between triple quotes.
 fn escaped(words: &str) -> String {
     let words = words.trim().replace('\\', "\\\\");
     if words.ends_with('"') { format!("{words} ") } else { words }

@@ -1,7 +1,8 @@
 //! Measures the throughput of a data ring between two processes, in Gbit/s of payload, for the providers `shm` and
 //! `tcp`. By default the packets have 8 KB.
 //!
-//! `make rdma`, or `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128 --seconds 3 --times 3`
+//! Run it with `make rdma`, or with `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128
+//! --seconds 3 --times 3`
 
 #![allow(clippy::cast_possible_truncation, reason = "the numbers of this benchmark are small")]
 
@@ -61,7 +62,7 @@ fn receive(task: &str) {
         if heard != now {
             thread::yield_now();
         }
-        // The benchmark also ends if the sender's process has already exited.
+        // The loop also ends if the sender's process has exited, because `keep_up` then fails.
         if receiver.keep_up(&mut domain, now).is_err() || now > heard + Duration::from_secs(1) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Rings between machines, filled by one-sided writes (specifications/live.md §§1, 2: Maze's data rings).
+//! Data rings between machines. One-sided writes fill these rings (specifications/live.md §§1, 2: Maze's data rings).
 //!
 //! - [`ring`] is the logic of a data ring: the words that each end writes, and the checks of the words that each end
 //!   reads. This logic is independent of the network.

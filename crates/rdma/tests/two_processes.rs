@@ -1,11 +1,11 @@
 //! Tests of a ring between two processes over libfabric. A test starts its own test binary a second time as the
 //! receiving process.
 #![cfg(feature = "libfabric")]
-#![allow(clippy::cast_possible_truncation, reason = "small numbers of a test")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers of these tests are small")]
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
-    reason = "peers are real, and so is the time they take"
+    reason = "the tests measure and print the time of real processes"
 )]
 
 use raddle_rdma::fabric::{Domain, End, Error, Options, Provider, Receiver, Remote, Sender};
@@ -86,7 +86,7 @@ fn with_receiver(provider: Provider, packets: u64) -> (Running, Domain, Sender) 
 }
 
 #[test]
-#[ignore = "the other tests start it as their other process"]
+#[ignore = "the other tests start this test as the receiving process"]
 fn the_receiving_process() {
     let Ok(address) = std::env::var(ADDRESS) else { return };
     let wanted = std::env::var(PROVIDER).expect("a provider");
@@ -240,7 +240,8 @@ fn garbage_is_refused(provider: Provider) {
         (1..=words as u64).map(|number| number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
     scribble(&mut ours, &mut theirs, far, 0, &garbage).expect("a write");
     assert!(matches!(receiver.peek(), Err(Error::Broken(_))), "no packet has such a sequence number");
-    // Overwrites all of the sender's memory. The check of the record does not match, so the sender ignores the record.
+    // Overwrites all of the sender's memory. The checksum of the record does not match, so the sender ignores the
+    // record.
     scribble(&mut theirs, &mut ours, near, 0, &garbage).expect("a write");
     assert_eq!(sender.room(), Ok(u64::from(shape().capacity())));
     assert_eq!(sender.push(&mut ours, 1, 2, &[3]), Ok(true));

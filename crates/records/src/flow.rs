@@ -8,11 +8,11 @@ use raddle_core::{Duration, Flow};
 pub struct FlowRecord {
     /// The flow's number: its index in the workload. Flows that programs start have numbers after the workload's flows.
     pub id: u32,
-    /// Sender.
+    /// The sending node.
     pub src: u32,
-    /// Receiver.
+    /// The receiving node.
     pub dst: u32,
-    /// Application bytes.
+    /// Size of the flow in application bytes.
     pub size_bytes: u64,
     /// Time at which the application handed the flow to the transport.
     pub start_ps: u64,
@@ -23,16 +23,16 @@ pub struct FlowRecord {
     pub sender_done_ps: Option<u64>,
     /// Deadline in ps after the start, if the flow has one.
     pub deadline_ps: Option<u64>,
-    /// Flow completion time of the flow alone on its best path.
+    /// Ideal FCT: the completion time of the flow if it is alone on its best path.
     pub ideal_fct_ps: u64,
     /// Number of links on a shortest path from sender to receiver.
     pub hops: u32,
-    /// Largest number of packets that waited at the receiver for an earlier packet.
+    /// Peak number of packets that waited at the receiver for an earlier packet.
     pub reorder_peak_packets: u32,
     /// Number of retransmitted packets.
     pub retransmissions: u32,
-    /// Mean over time of the rate set for the sender, in bit/s, from the start until the sender was done or the run
-    /// ended. Until the rate is first set, the mean uses line rate. `None` if the rate was never set.
+    /// Average over time of the rate that was set for the sender, in bit/s, from the start until the sender was done or
+    /// the run ended. Until the rate was first set, line rate counts. `None` if the rate was never set.
     pub average_rate_bps: Option<f64>,
 }
 

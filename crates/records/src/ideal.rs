@@ -48,8 +48,8 @@ impl Framing {
     }
 }
 
-/// Computes the ideal FCT if nodes forward a packet after they have received all of it. A link of `path` is given by
-/// its rate and propagation delay.
+/// Computes the ideal FCT if nodes forward a packet after they have received all of it. Each link of `path` is given by
+/// its rate and its propagation delay.
 #[must_use]
 pub fn ideal_store_and_forward(
     size: Bytes,
@@ -75,7 +75,7 @@ pub fn ideal_store_and_forward(
 
 /// Computes the ideal FCT if nodes forward a packet after they have received its first `lookahead` bytes, or all of a
 /// shorter packet. A link that is faster than the previous link starts later, so that it can send the packet without a
-/// gap. A link of `path` is given by its rate and propagation delay.
+/// gap. Each link of `path` is given by its rate and its propagation delay.
 #[must_use]
 pub fn ideal_cut_through(
     size: Bytes,

@@ -2,9 +2,9 @@
 
 use crate::{Cell, Column, Row};
 
-/// Returns the throughput imbalance (specifications/expeditus.md §9): (max - min) / mean of the bytes that
-/// the uplinks of a switch sent in one interval. The imbalance is 0 if all uplinks sent the same number of
-/// bytes. It equals the number of uplinks if one of several sent all bytes. `None` if no uplink sent a byte.
+/// Returns the throughput imbalance (specifications/expeditus.md §9): (max - min) / mean of the bytes that the uplinks
+/// of a switch sent in one interval. The imbalance is 0 if all uplinks sent the same number of bytes. It equals the
+/// number of uplinks if one of several uplinks sent all bytes. `None` if no uplink sent a byte.
 #[must_use]
 pub fn imbalance(sent: &[u64]) -> Option<f64> {
     let (most, least) = (sent.iter().max()?, sent.iter().min()?);

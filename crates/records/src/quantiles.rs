@@ -8,8 +8,8 @@ const DIGIT: u32 = 13;
 /// Number of possible digits.
 const DIGITS: usize = 1 << DIGIT;
 
-/// Number of bits of all digits of a value: its bits without the sign bit, which is always 0, rounded up to whole
-/// digits.
+/// Number of bits of all digits of a value: the bits of a double without the sign bit, rounded up to whole digits. The
+/// sign bit is always 0.
 const BITS: u32 = (u64::BITS - 1).next_multiple_of(DIGIT);
 
 /// Exact percentiles of a sample that is read in several passes (radix selection). For each percentile, a pass finds
@@ -48,7 +48,7 @@ impl Quantiles {
         Self { known: 0, count: 0, wanted: percentiles.iter().map(wanted).collect() }
     }
 
-    /// Adds a value of the sample. Every pass must add the same values; their order may differ.
+    /// Adds a value of the sample. Every pass must add the same values, but the order of the values may differ.
     #[allow(clippy::cast_possible_truncation, reason = "the cast keeps the bits of one digit")]
     pub fn add(&mut self, value: f64) {
         debug_assert!(value >= 0.0, "a value must not be negative (got {value})");

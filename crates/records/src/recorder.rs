@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Ideal results of a flow on the topology.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ideal {
-    /// FCT of the flow alone on its best path.
+    /// FCT of the flow if it is alone on its best path.
     pub fct: Duration,
     /// Number of links on the flow's shortest path.
     pub hops: u32,

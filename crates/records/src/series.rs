@@ -1,4 +1,4 @@
-//! Records over time of links, ranks and rates, and the paths of flows.
+//! Records that describe links, ranks and rates over time, and records of the paths of flows.
 
 use crate::{Cell, Column, Row};
 
@@ -12,7 +12,8 @@ pub struct SeriesRecord {
     pub to_ps: u64,
     /// The number of the directed link.
     pub link: u32,
-    /// Bytes that the link sent in the interval, headers included. A packet that is sent in two intervals is divided.
+    /// Bytes that the link sent in the interval, headers included. The bytes of a packet that is sent in two intervals
+    /// are divided between the intervals.
     pub bytes: u64,
     /// The application bytes in `bytes` that reached their destination over this link.
     pub delivered_bytes: u64,
@@ -66,7 +67,7 @@ pub struct PathRecord {
 impl Row for PathRecord {
     const TABLE: &'static str = "paths";
     const COLUMNS: &'static [Column] = &[
-        Column::integer("flow", "number of the flow, in the order of arrival"),
+        Column::integer("flow", "number of the flow, as in the table of flows"),
         Column::integer("link", "number of the directed link"),
         Column::integer("packets", "packets of the flow with application bytes that the link sent"),
     ];
@@ -76,8 +77,8 @@ impl Row for PathRecord {
     }
 }
 
-/// The times in one interval in which a rank computed, sent and received. These times may overlap: a rank can compute
-/// while its messages are under way. An interval in which a rank did nothing has no row.
+/// How long a rank computed, sent and received within one interval. These times may overlap: a rank can compute while
+/// its messages are under way. An interval in which a rank did nothing has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RankSeriesRecord {
     /// Start of the interval.

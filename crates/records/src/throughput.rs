@@ -2,8 +2,8 @@
 
 use crate::{Cell, Column, Row};
 
-/// Packets and bytes of a flow received in one interval. An interval in which no packet of the flow arrived and the
-/// flow changed no port has no row.
+/// Packets and bytes of a flow received in one interval. An interval without arrivals and without port changes of the
+/// flow has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct ThroughputRecord {
     /// The flow.
@@ -20,8 +20,8 @@ pub struct ThroughputRecord {
     pub in_order_bytes: Option<u64>,
     /// Number of packets that arrived after a packet that was sent later. `None` if the receiver did not report them.
     pub late_packets: Option<u64>,
-    /// Number of times that a packet of the flow left a switch by another port than the flow's previous packet.
-    /// Overtaken packets do not count.
+    /// Number of times that a packet of the flow left a switch by another port than the flow's previous packet. Packets
+    /// that were overtaken do not count.
     pub port_changes: u64,
     /// Sum of the absolute differences between the delays of consecutive arrived packets of the flow. A
     /// packet's delay is from its generation to its arrival. `None` if packets do not carry the time of their
@@ -32,7 +32,7 @@ pub struct ThroughputRecord {
 impl Row for ThroughputRecord {
     const TABLE: &'static str = "throughput";
     const COLUMNS: &'static [Column] = &[
-        Column::integer("flow", "number of the flow, in the order of arrival"),
+        Column::integer("flow", "number of the flow, as in the table of flows"),
         Column::integer("from_ps", "start of the interval"),
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("arrived_packets", "packets of the flow that arrived completely, in order or not"),

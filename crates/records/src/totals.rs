@@ -21,8 +21,8 @@ pub struct TotalsRecord {
     pub drops: Drops,
     /// Simulated time in picoseconds.
     pub simulated_ps: u64,
-    /// Number of events that the engine processed. The number measures only the work of the engine. It is
-    /// neither a result nor part of the digest.
+    /// Number of events that the engine processed. The number measures only the work of the engine. It is not a result
+    /// of the run, so the digest of the results does not include it.
     pub events: u64,
 }
 

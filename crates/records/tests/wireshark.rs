@@ -1,11 +1,11 @@
 //! Checks that Wireshark reads captures, and that the script in `docs/wireshark` dissects the headers of
 //! Raddle's packets.
 //!
-//! Needs `tshark` (`make setup`). If `tshark` is missing, the test fails with a message. If
+//! The test needs `tshark` (`make setup` installs it). If `tshark` is missing, the test fails with a message. If
 //! `RADDLE_NO_TSHARK` is set, the test prints a message and checks nothing.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test that may say that it cannot run")]
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "the test prints a message if it does not run")]
 
 use raddle_core::{Credit, HeaderInfo, Packet, Rate, Time};
 use raddle_records::{Interface, PcapngWriter};

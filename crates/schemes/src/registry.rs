@@ -191,7 +191,7 @@ impl Registry {
         &self.queues
     }
 
-    /// The kinds of topology that other crates add; the lab defines the built-in kinds.
+    /// The kinds of topology that other crates add. The lab defines the built-in kinds.
     #[must_use]
     pub fn topologies(&self) -> &[TopologyKind] {
         &self.topologies
@@ -209,7 +209,7 @@ impl Registry {
         &self.decoders
     }
 
-    /// The descriptions of all schemes; kinds of topology are not included.
+    /// The descriptions of all schemes. Kinds of topology are not included.
     pub fn schemes(&self) -> impl Iterator<Item = &Info> {
         let transports = self.transports.iter().map(|part| &part.info);
         let routings = self.routings.iter().map(|part| &part.info);
@@ -293,7 +293,7 @@ impl Registry {
         transport.info.view.max(of_routing)
     }
 
-    /// Builds the transport's parts for `plan`; `of_routing` holds the parameters of the plan's routing.
+    /// Builds the transport's parts for `plan`. `of_routing` holds the parameters of the plan's routing.
     ///
     /// # Errors
     /// If the scheme cannot run on the topology, if the transport sends no packets, or if the plan asks for streams and
@@ -328,7 +328,7 @@ impl Registry {
         }
     }
 
-    /// The fluid model of the transport and the plan's routing; `of_routing` holds the parameters of that routing. The
+    /// The fluid model of the transport and the plan's routing. `of_routing` holds the parameters of that routing. The
     /// scheme must be able to run on the topology. If the transport sends packets, [`build`](Self::build) checks this.
     ///
     /// # Errors

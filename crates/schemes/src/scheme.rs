@@ -54,7 +54,7 @@ pub struct Plan<'a> {
     /// True if flows may be [streams](raddle_core::Flow::is_stream). Hosts then report the progress of each flow:
     /// [`Host::carries_streams`].
     pub streams: bool,
-    /// The largest [priority](raddle_core::Flow::priority) of a flow.
+    /// The largest [priority](raddle_core::Flow::priority) of any flow.
     pub most_priority: u8,
 }
 
@@ -111,7 +111,7 @@ pub struct Built {
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
     /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
-    /// ports then need queues; the default is [`strict`](crate::queue::strict).
+    /// ports then need queues. The default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
     /// Holds the error of a host or a forwarder that cannot go on.
     pub halt: Halt,
@@ -183,14 +183,14 @@ pub type MakeFluid = fn(&Plan<'_>) -> Result<Sharing, Unfit>;
 /// The way to make the parts of a transport.
 #[derive(Debug, Clone, Copy)]
 pub enum Make {
-    /// The transport has its own hosts and forwarders. They support the listed routings; the default comes first.
+    /// The transport has its own hosts and forwarders, which support the listed routings. The default comes first.
     Whole {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],
         /// Makes the parts.
         build: fn(&Plan<'_>) -> Result<Built, Unfit>,
     },
-    /// Only the flow engine runs the transport. The paths of flows follow one of the listed routings; the default comes
+    /// Only the flow engine runs the transport. The paths of flows follow one of the listed routings. The default comes
     /// first.
     Fluid {
         /// Values of `scheme.routing`.
@@ -211,7 +211,7 @@ pub struct Hosts {
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
     /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
-    /// ports then need queues; the default is [`strict`](crate::queue::strict).
+    /// ports then need queues. The default is [`strict`](crate::queue::strict).
     pub hear_of_departures: bool,
 }
 
@@ -235,7 +235,7 @@ pub struct Routing {
 pub enum Build {
     /// A function that is compiled into the program.
     Compiled(fn(&Plan<'_>) -> Result<Forwarders, Unfit>),
-    /// The routing is defined while the program runs, such as by a class in Python. Only the packet engine runs it.
+    /// The routing is defined while the program runs, for example by a class in Python. Only the packet engine runs it.
     Interpreted {
         /// Makes the forwarders. A forwarder that cannot go on reports its error to the `Halt`.
         build: Arc<BuildInterpreted>,
@@ -283,7 +283,7 @@ impl fmt::Debug for Build {
 pub struct FlowControl {
     /// Name, description and parameters.
     pub info: Info,
-    /// Makes the flow control of each port; `packet_bytes` is the size of the largest packet.
+    /// Makes the flow control of each port. `packet_bytes` is the size of the largest packet.
     pub build: fn(&Plan<'_>, packet_bytes: u32) -> Result<FlowControls, Unfit>,
 }
 
@@ -307,7 +307,7 @@ pub type Agents = Box<dyn FnMut(LinkId) -> Option<Box<dyn PortAgent>>>;
 pub struct QueueDiscipline {
     /// Name, description and parameters.
     pub info: Info,
-    /// Makes the queues; `packet_bytes` is the size of the largest packet.
+    /// Makes the queues. `packet_bytes` is the size of the largest packet.
     pub build: fn(&Plan<'_>, packet_bytes: u32) -> Result<Queues, Unfit>,
 }
 
@@ -414,8 +414,8 @@ impl Transport {
     /// control.
     ///
     /// # Errors
-    /// If there is a cycle, whose links the message lists, or if the transport has its own forwarders, because their
-    /// routes are unknown here.
+    /// If there is a cycle. The message then lists its links. Also if [`Transport::make`] is not [`Make::Hosts`],
+    /// because the routes are then unknown here.
     pub fn check_lossless(&self, topology: &Arc<Topology>) -> Result<(), Unfit> {
         let unfit = |problem, hint: &str| {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })

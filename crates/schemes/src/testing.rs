@@ -1,4 +1,4 @@
-//! Helpers for the tests of several schemes: packets, fabrics, and a walk through forwarders.
+//! Helpers for the tests of several schemes: packets, fabrics, and the route of a packet.
 
 use raddle_core::{
     DropReason, Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, PortState, Ports, Rate, Time,
@@ -38,8 +38,8 @@ pub(crate) fn backlogs(us: &[u64]) -> Vec<PortState> {
     us.iter().map(port).collect()
 }
 
-/// The egress ports by which a packet leaves the nodes on its path, from its source on, on an idle fabric. `nodes`
-/// holds one forwarder per node.
+/// The egress ports by which a packet leaves the nodes on its path, beginning at its source. The fabric is idle.
+/// `nodes` holds one forwarder per node.
 pub(crate) fn route<F: Forwarder>(
     topology: &Topology,
     nodes: &mut [F],

@@ -33,7 +33,7 @@ impl Bcube {
         self.n
     }
 
-    /// Returns the number of ports of a server, and of levels of switches: k + 1.
+    /// Returns the number of ports of a server, which is also the number of levels of switches: k + 1.
     #[must_use]
     pub fn levels(&self) -> u32 {
         self.k + 1
@@ -170,7 +170,7 @@ impl Bcube {
         }
     }
 
-    /// Writes the egress ports along the parallel path `number` between two servers to `out`. Clears `out` first. The
+    /// Clears `out`, and then writes to `out` the egress ports along parallel path `number` from `src` to `dst`. The
     /// path is empty if `src` is `dst`. No two of the k + 1 paths share a server or a switch between their ends.
     ///
     /// A path corrects one digit after another, cyclically downwards from its first digit. If the servers

@@ -77,7 +77,7 @@ fn at_most(what: &'static str, count: u64, most: u64) -> Result<usize, BuildErro
 /// Builds a grid of hosts with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down.
 ///
 /// # Errors
-/// If there is no dimension, a size or the rate is zero, or there are too many nodes.
+/// If `dims` is empty, if a size or the rate is zero, or if there are too many nodes.
 pub fn torus(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     grid(&Grid::new(dims, true), Shape::Torus(dims.to_vec()), rate, delay)
 }
@@ -85,7 +85,7 @@ pub fn torus(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, Buil
 /// Builds a grid of hosts without wrap-around. Ports are numbered as in [`torus`].
 ///
 /// # Errors
-/// If there is no dimension, a size or the rate is zero, or there are too many nodes.
+/// If `dims` is empty, if a size or the rate is zero, or if there are too many nodes.
 pub fn mesh(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     grid(&Grid::new(dims, false), Shape::Mesh(dims.to_vec()), rate, delay)
 }
@@ -94,7 +94,7 @@ pub fn mesh(dims: &[u32], rate: Rate, delay: Duration) -> Result<Topology, Build
 /// even ports.
 ///
 /// # Errors
-/// If the order or the rate is zero, or there are too many nodes.
+/// If the order or the rate is zero, or if there are too many nodes.
 pub fn hypercube(order: u32, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     at_most("the order", order.into(), 24)?;
     torus(&vec![2; order as usize], rate, delay)
@@ -139,7 +139,7 @@ pub struct ClosRates {
 }
 
 impl ClosRates {
-    /// Returns the same rate in all tiers.
+    /// Returns the rates of a network in which the links of all tiers have this rate.
     #[must_use]
     pub const fn all(rate: Rate) -> Self {
         Self { host: rate, uplink: rate, core: rate }
@@ -150,8 +150,8 @@ impl ClosRates {
 /// module [`crate::clos`] the order of its nodes.
 ///
 /// # Errors
-/// If a rate is zero, a number other than that of cores is zero, there are several pods without cores, or there are too
-/// many nodes or ports.
+/// If a rate is zero, if a number other than `cores` is zero, if there are several pods without cores, or if there are
+/// too many nodes or ports.
 pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topology, BuildError> {
     let ClosSize { pods, edges, aggregations, cores, hosts } = size;
     check(
@@ -197,7 +197,7 @@ pub fn clos(size: ClosSize, rates: ClosRates, delay: Duration) -> Result<Topolog
 /// lead to its hosts, and its other ports lead to the spines in order. Port i of a spine leads to the i-th leaf.
 ///
 /// # Errors
-/// If a number or a rate is zero, or there are too many nodes or ports.
+/// If a number or a rate is zero, or if there are too many nodes or ports.
 pub fn folded_clos(
     leaves: u32,
     hosts_per_leaf: u32,
@@ -215,7 +215,7 @@ pub fn folded_clos(
 /// (Al-Fares et al., SIGCOMM 2008).
 ///
 /// # Errors
-/// If k is zero or odd, a rate is zero, or there are too many nodes or ports.
+/// If k is zero or odd, if a rate is zero, or if there are too many nodes or ports.
 pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, BuildError> {
     if !k.is_multiple_of(2) {
         return Err(BuildError::Odd("k"));
@@ -228,8 +228,8 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
 /// [`crate::xgft`] its structure and the order of its nodes.
 ///
 /// # Errors
-/// If there is no level, `children` and `parents` have different lengths, a number or the rate is zero, or there are
-/// too many nodes or ports.
+/// If `children` is empty, if `children` and `parents` have different lengths, if a number or the rate is zero, or if
+/// there are too many nodes or ports.
 #[allow(clippy::cast_possible_truncation, reason = "a digit is below the number of parents, a `u32`")]
 pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     let (children, parents) = (&size.children, &size.parents);
@@ -272,7 +272,7 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
 /// with n ports each. The module [`crate::bcube`] describes the order of nodes and ports (Guo et al., SIGCOMM 2009).
 ///
 /// # Errors
-/// If n or the rate is zero, or there are too many nodes or ports.
+/// If n or the rate is zero, or if there are too many nodes or ports.
 pub fn bcube(n: u32, k: u32, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     check(&[("n", n.into())], &[rate])?;
     at_most("the number of ports of a switch", n.into(), u16::MAX.into())?;
@@ -301,8 +301,8 @@ pub fn bcube(n: u32, k: u32, rate: Rate, delay: Duration) -> Result<Topology, Bu
     Ok(builder.build(Shape::Bcube(cube)))
 }
 
-/// Number of draws of a random graph before the builder gives up. With degree 3 or more, a draw is hardly ever
-/// disconnected.
+/// Number of draws of a random graph before the builder gives up. With degree 3 or more, a draw hardly ever gives a
+/// disconnected graph.
 const MOST_DRAWS: u64 = 100;
 
 /// Builds Jellyfish (Singla et al., NSDI 2012): `switches` switches with `ports` ports each. Of a switch's
@@ -311,8 +311,8 @@ const MOST_DRAWS: u64 = 100;
 /// `switches` and `network_ports` are both odd, one port stays free.
 ///
 /// # Errors
-/// If a number or the rate is zero, all ports lead to switches, there are fewer other switches than network ports,
-/// there are too many nodes or ports, or no draw gives a connected graph.
+/// If a number or the rate is zero, if all ports lead to switches, if there are fewer other switches than network
+/// ports, if there are too many nodes or ports, or if no draw gives a connected graph.
 pub fn jellyfish(
     switches: u32,
     ports: u32,
@@ -362,7 +362,7 @@ pub fn jellyfish(
 /// switch.
 ///
 /// # Errors
-/// If a number or a rate is zero, or there are too many ports.
+/// If a number or a rate is zero, or if there are too many ports.
 pub fn dumbbell(
     left: u32,
     right: u32,
@@ -390,7 +390,7 @@ pub fn dumbbell(
 /// extended generalized fat tree of one level.
 ///
 /// # Errors
-/// If there are no hosts, too many hosts, or the rate is zero.
+/// If there are no hosts or too many hosts, or if the rate is zero.
 pub fn single_switch(hosts: u32, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     check(&[("hosts", hosts.into())], &[])?;
     xgft(XgftSize { children: vec![hosts], parents: vec![1] }, rate, delay)

@@ -62,7 +62,7 @@ pub enum Relay {
 pub struct Topology {
     shape: Shape,
     hosts: Vec<bool>,
-    /// For each node, says if the node forwards packets of other nodes. The list is empty if all nodes forward.
+    /// For each node, says whether the node forwards packets of other nodes. The list is empty if all nodes forward.
     relays: Vec<Relay>,
     first_link: Vec<u32>,
     links: Vec<Option<Link>>,
@@ -105,8 +105,8 @@ impl Topology {
         self.hosts[node.index()]
     }
 
-    /// Returns the same fabric, in which the nodes forward packets of other nodes as `relays` says, with one entry per
-    /// node. Without this call, all nodes forward.
+    /// Returns the same fabric with nodes that forward packets of other nodes as `relays` says. `relays` has one entry
+    /// per node. Without this call, all nodes forward.
     ///
     /// # Panics
     /// If the length of `relays` is not the number of nodes.
@@ -220,7 +220,7 @@ impl Topology {
     /// Returns the same fabric with the directed link `id` slowed to `rate` for data.
     ///
     /// # Panics
-    /// If the port has no link, the rate is zero, or the rate exceeds the line rate.
+    /// If the port has no link, if the rate is zero, or if the rate exceeds the line rate.
     #[must_use]
     pub fn slowed(mut self, id: LinkId, rate: Rate) -> Self {
         let link = self.links[id.index()].as_mut().expect("the port must have a link");

@@ -26,8 +26,8 @@ impl LinkLayer {
         if bytes < self.least { self.least } else { bytes }
     }
 
-    /// Returns the size of the frame around a packet of `size` bytes, including header and check sequence. The meters
-    /// of switches count these bytes.
+    /// Returns the size of the frame around a packet of `size` bytes, including header and check sequence. The load
+    /// meters of switches count these bytes.
     #[must_use]
     #[inline]
     pub const fn frame(self, size: u32) -> u32 {

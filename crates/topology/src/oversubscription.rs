@@ -7,10 +7,10 @@ use raddle_core::{NodeId, PortId, Rate};
 /// The total rate of the links below a tier of switches, divided by the total rate of the links above it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Oversubscription {
-    /// Oversubscription of an edge switch: the rates of its hosts' links over the rates of its uplinks.
+    /// Oversubscription of an edge switch: the total rate of its hosts' links divided by the total rate of its uplinks.
     pub edge: f64,
-    /// Oversubscription of an aggregation switch: the rates towards its edge switches over the rates towards its cores.
-    /// 1 if there is only one pod.
+    /// Oversubscription of an aggregation switch: the total rate towards its edge switches divided by the total rate
+    /// towards its cores. 1 if there is only one pod.
     pub core: f64,
 }
 

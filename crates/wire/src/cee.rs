@@ -64,7 +64,7 @@ impl Frame {
     /// Appends the whole frame to `out`.
     ///
     /// # Panics
-    /// If a host's number exceeds 24 bits, or the priority exceeds 7.
+    /// If a host's number exceeds 24 bits, or if the priority exceeds 7.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.resize(start + self.wire_len(), 0);

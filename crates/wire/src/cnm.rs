@@ -66,7 +66,7 @@ impl Notice {
     /// Returns the whole frame.
     ///
     /// # Panics
-    /// If a node's number exceeds 24 bits, a priority exceeds 7, or the feedback exceeds 63.
+    /// If a node's number exceeds 24 bits, if a priority exceeds 7, or if the feedback exceeds 63.
     #[must_use]
     pub fn encode(&self, tags: Tags) -> [u8; Self::LEN] {
         assert!(

@@ -36,7 +36,8 @@ pub struct Announcement {
 pub struct CongestionNotification {
     /// Priorities that are congestion-controlled on this port.
     pub enabled: u8,
-    /// Congestion-controlled priorities for which the neighbour need not remove tags.
+    /// Congestion-controlled priorities on which the port accepts congestion notification tags (CN-TAGs), so the
+    /// neighbour need not remove these tags.
     pub ready: u8,
 }
 
@@ -144,7 +145,7 @@ impl Announcement {
         out
     }
 
-    /// Decodes a whole frame, including its check sequence. Skips values of other kinds.
+    /// Decodes a whole frame, including its check sequence. Skips values that an [`Announcement`] does not contain.
     ///
     /// # Errors
     /// [`Error`] if the bytes are not such a frame, or if one of the frame's values violates the format.
@@ -231,7 +232,7 @@ impl Allocation {
         bytes
     }
 
-    /// Decodes the first byte, and the allocation in the bytes after the first byte.
+    /// Returns the first byte, and the allocation decoded from the bytes after it.
     fn decode(bytes: &[u8; ALLOCATION_LEN]) -> Result<(u8, Self), Error> {
         let mut allocation = Self { class_of: [0; 8], percent: [0; 8], selection: [Selection::Strict; 8] };
         for (priority, class) in allocation.class_of.iter_mut().enumerate() {
@@ -362,7 +363,7 @@ mod tests {
             let _ = damaged(at, byte);
             let mut frame = FULL.encode();
             if longer {
-                // Most values of `at` cut the frame, usually in the middle of a value of the
+                // For most `at`, the frame ends too early, usually in the middle of one of the values in the
                 // announcement.
                 frame.truncate(14 + at);
                 frame.resize(frame.len().max(MIN_FRAME), byte);

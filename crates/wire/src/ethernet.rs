@@ -9,11 +9,11 @@ use crate::exp::Tag;
 use crate::field::{first, get16, part, put16};
 use crate::{Error, checksum};
 
-/// Bytes of the two addresses.
+/// Length of the two addresses in bytes.
 pub const ADDRESSES: usize = 12;
-/// Bytes of the header: the addresses and the EtherType.
+/// Length in bytes of the header: the addresses and the EtherType.
 pub const HEADER: usize = ADDRESSES + 2;
-/// Bytes of the frame check sequence.
+/// Length of the frame check sequence in bytes.
 pub const FCS: usize = 4;
 /// Size, in bytes, of the shortest frame, including header and frame check sequence.
 pub const MIN_FRAME: usize = 64;
@@ -27,7 +27,7 @@ const FRAGMENT_OFFSET: u16 = 0x1FFF;
 const TIME_TO_LIVE: u8 = 64;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Bytes of the shortest TCP header.
+/// Length of the shortest TCP header in bytes.
 const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 

@@ -7,8 +7,8 @@
 //!        0x9900   SF | n     load 0 | load 1  load 2 | load 3 ...  original EtherType, packet
 //! ```
 //!
-//! SF is the bit 0x80: 0 in an Exp-request, 1 in an Exp-response. n is 0 to 127. A load takes the lower three
-//! bits of a nibble. The nibble's first bit is padding, sent as 0 and ignored on receipt. If the number of
+//! SF is the bit 0x80: 0 in an Exp-request, 1 in an Exp-response. n is the number of loads, 0 to 127. A load takes the
+//! lower three bits of a nibble. The nibble's first bit is padding, sent as 0 and ignored on receipt. If the number of
 //! loads is odd, the last nibble is also padding.
 
 use crate::field::{first, get16, part};
@@ -30,7 +30,7 @@ pub struct Tag {
 impl Tag {
     /// The EtherType that announces the tag.
     pub const TPID: u16 = 0x9900;
-    /// Bytes of a tag without loads.
+    /// Length of a tag without loads, in bytes.
     pub const MIN_LEN: usize = 3;
     /// The greatest number of loads in a tag.
     pub const MOST: usize = 127;
@@ -126,8 +126,8 @@ const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. The packet's bytes begin with the tag.
-/// [Framing](HeaderInfo::framing) adds the EtherType and, for a whole frame, moves the addresses before the tag.
+/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. The packet's bytes begin with the tag. In an
+/// Ethernet frame, the tag is between the addresses and the EtherType: see [framing](HeaderInfo::framing).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.

@@ -8,7 +8,7 @@ use crate::{Error, Mac};
 /// The EtherType that announces a VLAN tag (IEEE 802.1Q).
 pub(crate) const VLAN: u16 = 0x8100;
 
-/// Returns the control information of a VLAN tag with a priority and VLAN 0.
+/// Returns the control information of a VLAN tag with this priority and VLAN 0.
 ///
 /// # Panics
 /// If the priority is above 7.
@@ -41,8 +41,9 @@ pub(crate) fn expect_ethertype(bytes: &[u8], at: usize, expected: u16) -> Result
     }
 }
 
-/// Returns true if the frame begins like the address of a host and has one of these EtherTypes, after a VLAN tag if
-/// there is one. Also returns true if the frame is cut off before its EtherType, because the EtherType is then unknown.
+/// Returns true if the frame's first byte is that of a host's address, and if its EtherType is one of `ethertypes`. If
+/// there is a VLAN tag, the EtherType after the tag counts. If the frame is cut off before its EtherType, only the
+/// first byte counts.
 pub(crate) fn has_ethertype(frame: &[u8], ethertypes: &[u16]) -> bool {
     frame.first() == Some(&Mac::TYPE) && ethertype(frame).map_or(true, |found| ethertypes.contains(&found))
 }

@@ -116,8 +116,8 @@ pub trait HeaderInfo {
     where
         Self: Sized;
 
-    /// Decodes the header at the start of `bytes`. Returns the header and its length. The payload follows,
-    /// then the [trailer](Self::trailer_len). Bytes after the packet are ignored.
+    /// Decodes the header at the start of `bytes`. Returns the header and its length. In `bytes`, the payload follows
+    /// the header, and the [trailer](Self::trailer_len) follows the payload. Bytes after the packet are ignored.
     ///
     /// # Errors
     /// [`Error`] if the bytes are not a packet with this header, or if the packet is incomplete.
@@ -137,9 +137,9 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Writes the fields that a relay may have changed into `front`, the first bytes of the packet as it
-    /// arrived. Other bytes do not change. Returns false if this is not possible; the packet must then be
-    /// encoded again.
+    /// Overwrites the fields that a relay may have changed in `front`, the first bytes of the packet as it arrived.
+    /// Other bytes of `front` do not change. Returns false if this is not possible; the packet must then be encoded
+    /// again.
     fn patch_front(&self, _front: &mut [u8]) -> bool {
         false
     }
@@ -291,7 +291,7 @@ impl FiveTuple {
 /// A packet's framing in Ethernet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
-    /// The packet follows an Ethernet header with the addresses of its nodes and an EtherType.
+    /// The packet follows an Ethernet header: the addresses of its destination and source, and an EtherType.
     Packet {
         /// Number of bytes of the tag at the packet's start, 0 without a tag. On Ethernet, the tag precedes the
         /// EtherType.

@@ -1,16 +1,15 @@
 //! The IPv4 header (RFC 791) of TCP segments, UDP datagrams and RoCEv2 packets.
 //!
-//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragmentation and
-//! has a time to live of 64 hops. Decoding is more tolerant: fields that an [`Ipv4`] does not store
-//! may have any value for which the checksum is correct. Only options, fragments and wrong lengths
-//! are refused.
+//! Node `n` has the address `10.0.0.0 + n`. The header has no options, forbids fragmentation and has a time to live of
+//! 64 hops. Decoding is more tolerant: fields that an [`Ipv4`] does not store may have any value for which the checksum
+//! is correct. As exceptions, options, fragments and wrong lengths are refused.
 
 use crate::field::{first, get16, get32, part, put16, put32};
 use crate::{Ecn, Error, checksum};
 
 /// The first byte: version 4 and a header of 5 words.
 pub(crate) const TYPE: u8 = 0x45;
-/// Bytes of the header.
+/// Length of the header in bytes.
 pub(crate) const LEN: usize = 20;
 
 const NETWORK: u32 = 10 << 24;
@@ -61,7 +60,8 @@ impl Ipv4 {
     /// a body of at least `least` bytes.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not a packet of this protocol and length, or if an address is not that of a node.
+    /// [`Error`] if the bytes are not a whole packet of this protocol, if the body is too short, or if an address is
+    /// not that of a node.
     pub(crate) fn decode(bytes: &[u8], protocol: u8, least: usize) -> Result<(Self, &[u8]), Error> {
         let ip: &[u8; LEN] = first(bytes)?;
         if ip[0] != TYPE {

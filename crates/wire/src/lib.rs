@@ -1,11 +1,10 @@
 //! Byte-exact headers: typed structs, their encoding, decoding and checksums. This crate contains no
 //! behaviour.
 //!
-//! Each header implements the trait [`HeaderInfo`]; `header.rs` lists the headers. A header is a
-//! small struct. The simulator passes the struct from node to node. The live runtime and pcapng
-//! captures use the header's bytes, which have the same meaning. Decoding never panics on any
-//! bytes: a malformed packet is data, and an [`Error`] describes the problem. Encoding expects
-//! every field within its documented range.
+//! Each header implements the trait [`HeaderInfo`]; `header.rs` lists the headers. A header is a small struct. The
+//! simulator passes the struct from node to node. The live runtime and pcapng captures use the header's bytes, which
+//! have the same meaning. Decoding never panics: it returns an [`Error`] for a malformed packet. Encoding expects that
+//! every field is within its documented range.
 //!
 //! Most kinds of packet have their own first byte. Where kinds share a first byte, later bytes distinguish them:
 //! - 0x45: IPv4 without options, with TCP, UDP or RoCEv2. The protocol number distinguishes TCP from the other two.
@@ -76,9 +75,9 @@ pub enum Error {
     /// There are fewer bytes than the header needs, or fewer than the length that the header states.
     #[error("{need} bytes are needed (got {have})")]
     Truncated {
-        /// Bytes present.
+        /// Number of bytes present.
         have: usize,
-        /// Bytes needed.
+        /// Number of bytes needed.
         need: usize,
     },
     /// The checksum does not match the covered bytes.

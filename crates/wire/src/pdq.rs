@@ -29,7 +29,8 @@ pub struct Packet {
 /// The scheduling header, which senders and switches exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scheduling {
-    /// The requested rate on the way out and the granted rate on the way back, kbit/s of whole packets.
+    /// The requested rate on the way out and the granted rate on the way back, in kbit/s of whole packets, headers
+    /// included.
     pub rate: u32,
     /// The port that pauses the flow, or [`NOBODY`](Self::NOBODY).
     pub pauseby: u32,
@@ -57,7 +58,7 @@ impl Scheduling {
 }
 
 impl Packet {
-    /// Bytes on the wire, without payload.
+    /// Length on the wire without payload, in bytes.
     pub const LEN: usize = Segment::LEN;
 }
 

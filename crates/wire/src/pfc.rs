@@ -33,7 +33,7 @@ impl Pause {
     pub const DESTINATION: Mac = Mac([Self::TYPE, 0x80, 0xC2, 0, 0, 1]);
     /// The EtherType of MAC control.
     pub const ETHERTYPE: u16 = 0x8808;
-    /// Bytes on the wire, check sequence included.
+    /// Length on the wire in bytes, check sequence included.
     pub const LEN: usize = MIN_FRAME;
     /// The packet's first byte.
     pub(crate) const TYPE: u8 = 0x01;

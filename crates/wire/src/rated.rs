@@ -89,13 +89,13 @@ impl Scheme {
     }
 }
 
-/// Bytes of the common part.
+/// Length of the common part in bytes.
 const COMMON: usize = 20;
 /// Number of bytes that the scheme adds to the common part.
 pub const OWN: usize = 20;
 
 impl Segment {
-    /// Bytes of the headers on the wire.
+    /// Length of the headers on the wire, in bytes.
     pub const LEN: usize = COMMON + OWN;
     /// Greatest number of subflows of a flow.
     pub const SUBFLOWS: u32 = 16;

@@ -16,15 +16,15 @@ use crate::rated::{OWN, Rated, Scheme, Segment};
 pub struct Packet {
     /// The common part: flow, direction and kind of the packet.
     pub segment: Segment,
-    /// The lowest rate of the routers that the packet has passed, in kbit/s of whole packets. The initial value is the
-    /// sender's own rate.
+    /// The lowest rate of the routers that the packet has passed, in kbit/s of whole packets, headers included. The
+    /// initial value is the sender's own rate.
     pub rate: u32,
     /// The sender's round-trip time in nanoseconds; 0 before its first measurement.
     pub rtt: Minifloat,
 }
 
 impl Packet {
-    /// Bytes on the wire, without payload.
+    /// Length on the wire without payload, in bytes.
     pub const LEN: usize = Segment::LEN;
 }
 

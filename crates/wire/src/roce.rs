@@ -6,15 +6,15 @@
 //! | 0 | 160 | IPv4 | the priority is the class selector (RFC 2474 §4.2.2); standard ECN |
 //! | 20 | 64 | UDP to port 4791 | source port for load balancers; no checksum, as the annex advises |
 //! | 28 | 8 | opcode | RDMA WRITE Only 0x0A, acknowledgement 0x11, or congestion notification 0x81 |
-//! | 29 | 8 | solicited event, migration, pad count, version | number of padding bytes after the payload, in two bits; else 0 |
+//! | 29 | 8 | solicited event, migration, pad count, version | pad count: number of padding bytes after the payload; other bits 0 |
 //! | 30 | 16 | partition key | 0xFFFF, the default |
-//! | 32 | 8 | FECN, BECN, reserved | BECN in a congestion notification, else 0 |
+//! | 32 | 8 | FECN, BECN, reserved | BECN is 1 in a congestion notification; all other bits 0 |
 //! | 33 | 24 | destination queue pair | the flow's number at its source, in both directions |
-//! | 36 | 8 | acknowledge request, reserved | the request in the first bit of a WRITE, else 0 |
+//! | 36 | 8 | acknowledge request, reserved | first bit: a WRITE requests an acknowledgement; other bits 0 |
 //! | 37 | 24 | packet sequence number | packet's number in its flow, or see below; 0 in a congestion notification |
 //! | 40 | 64 | RETH: virtual address | offset of the first payload byte in the flow |
-//! | 48 | 32 | RETH: remote key | bytes of the flow, upper half |
-//! | 52 | 32 | RETH: DMA length | bytes of the flow, lower half |
+//! | 48 | 32 | RETH: remote key | upper 32 bits of the flow's size in bytes |
+//! | 52 | 32 | RETH: DMA length | lower 32 bits of the flow's size in bytes |
 //! | 56 | .. | payload, padded to four bytes | |
 //! | last 4 | 32 | invariant CRC | computed |
 //!
@@ -85,7 +85,8 @@ pub enum Kind {
 const UDP: usize = 8;
 /// Length in bytes of BTH, the base transport header: opcode to packet sequence number.
 const BTH: usize = 12;
-/// Length in bytes of RETH, the RDMA extended transport header, and of the reserved bytes in its place in notifications.
+/// Length in bytes of RETH, the RDMA extended transport header, and of the reserved bytes that replace it in
+/// notifications.
 const EXTENDED: usize = 16;
 /// Length in bytes of AETH, the ACK extended transport header.
 const AETH: usize = 4;
@@ -107,11 +108,11 @@ const DEFAULT_PARTITION: u16 = 0xFFFF;
 impl Packet {
     /// The UDP destination port of every packet.
     pub const PORT: u16 = 4_791;
-    /// Bytes of the headers before the payload, except in acknowledgements.
+    /// Length in bytes of the headers before the payload, except in acknowledgements.
     pub const HEADERS: usize = ipv4::LEN + UDP + BTH + EXTENDED;
-    /// Bytes of a notification on the wire, and of a WRITE without its payload and padding.
+    /// Length in bytes of a notification on the wire, and of a WRITE without its payload and padding.
     pub const LEN: usize = Self::HEADERS + ICRC;
-    /// Bytes on the wire of an acknowledgement.
+    /// Length of an acknowledgement on the wire, in bytes.
     pub const ACKNOWLEDGEMENT_LEN: usize = Self::LEN - EXTENDED + AETH;
 
     /// Returns the number of payload bytes.
@@ -290,8 +291,8 @@ fn number(what: &str, number: u32) -> u32 {
     number
 }
 
-/// Computes the invariant CRC over `packet`, the bytes before the CRC. The CRC covers eight bytes of ones in
-/// place of a link header, followed by the packet. Fields that change on the path are replaced by ones.
+/// Computes the invariant CRC over `packet`, the bytes before the CRC. The CRC covers eight bytes of 0xFF in place of a
+/// link header, followed by the packet. Bytes that may change on the path count as 0xFF.
 pub(crate) fn icrc(packet: &[u8]) -> [u8; ICRC] {
     const VARIANT: [usize; 7] = [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + UDP + 4];
     let (headers, rest) =

@@ -21,7 +21,7 @@ pub enum Shim {
 impl Shim {
     /// The shim's first byte.
     pub const TYPE: u8 = 0x5C;
-    /// Bytes on the wire of a shim, unless the shim is [`Shim::None`].
+    /// Length in bytes of a shim on the wire, unless the shim is [`Shim::None`].
     pub const LEN: usize = 4;
 
     /// Returns the number of bytes on the wire.

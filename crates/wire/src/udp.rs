@@ -35,7 +35,7 @@ const UDP: usize = 8;
 const STREAM: usize = 16;
 
 impl Datagram {
-    /// Bytes of the headers on the wire.
+    /// Length of the headers on the wire, in bytes.
     pub const LEN: usize = ipv4::LEN + UDP + STREAM;
     /// The [size](Self::size) of a flow whose application may still append bytes.
     pub const OPEN: u64 = u64::MAX;
@@ -74,7 +74,8 @@ impl Datagram {
     /// Decodes the datagram at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not a datagram of a flow between nodes, or if the datagram has no checksum.
+    /// [`Error`] if the bytes are not a datagram of this form, if an address is not that of a node, or if the datagram
+    /// has no checksum.
     #[allow(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         let (ip, udp) = Ipv4::decode(bytes, FiveTuple::UDP, UDP + STREAM)?;

@@ -46,8 +46,8 @@ impl Arrivals {
     }
 
     /// Returns the mean gap between starts over all hosts, in picoseconds; 0 if all flows start at once.
-    /// `bits_per_second` returns the rate that corresponds to a load of 1. `mean_size` is the mean size of a flow in
-    /// bytes.
+    /// `bits_per_second` returns the rate that corresponds to a load of 1. `mean_size` is the mean of the size
+    /// distribution in bytes.
     pub(crate) fn mean_gap_ps(
         &self,
         bits_per_second: impl FnOnce() -> f64,

@@ -82,8 +82,8 @@ impl SizeCdf {
         Ok(Self { points })
     }
 
-    /// Removes the largest flows from the distribution: the share `share` of all flows. The probabilities of the
-    /// remaining flows keep their ratios.
+    /// Removes the largest flows from the distribution. `share` is the fraction of all flows that is removed. The
+    /// probabilities of the remaining sizes keep their ratios.
     ///
     /// # Panics
     /// If the share is not in `0..1`.
@@ -107,7 +107,7 @@ impl SizeCdf {
         self.points.windows(2).map(|p| (p[1].1 - p[0].1) * f64::midpoint(p[0].0, p[1].0)).sum()
     }
 
-    /// Returns the size in bytes that a share `u` of the flows does not exceed. `u` is at least 0 and below 1.
+    /// Returns the size in bytes that the fraction `u` of the flows does not exceed. `u` is at least 0 and below 1.
     #[must_use]
     pub fn quantile(&self, u: f64) -> f64 {
         let next = self.points.partition_point(|&(_, share)| share <= u).clamp(1, self.points.len() - 1);

@@ -12,7 +12,7 @@ pub enum WorkloadError {
     Parameter {
         /// The name of the parameter.
         name: &'static str,
-        /// The rejected value, as written.
+        /// The rejected value as text.
         value: String,
         /// The allowed values.
         need: &'static str,

@@ -1,4 +1,4 @@
-//! Summary of a list of flows: the numbers printed beside every result.
+//! Summary of a list of flows: their number, sizes and load. The summary is printed beside every result.
 
 use raddle_core::{Duration, Flow, NodeId, Rate, Time};
 use raddle_topology::Topology;
@@ -29,8 +29,8 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Summarizes `all` flows, in order of start, on `topology`. `hops` returns the smallest number of links between
-    /// two nodes.
+    /// Summarizes the flows in `all` on `topology`. The flows are in order of start. `hops` returns the smallest number
+    /// of links between two nodes.
     #[must_use]
     pub fn of(
         all: impl IntoIterator<Item = Flow>,

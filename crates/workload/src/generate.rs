@@ -106,7 +106,7 @@ impl Workload {
         }
     }
 
-    /// Turns the first `drafts` into flows, as many as `amount` specifies.
+    /// Turns the first of the `drafts` into flows. `amount` determines their number.
     fn first(
         &self,
         seed: u64,

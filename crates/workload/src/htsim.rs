@@ -55,7 +55,7 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
 }
 
 /// The error text for statements and attributes that are not supported.
-const UNKNOWN: &str = "only flows with a start time are supported, and no triggers or link failures; messages that start \
+const UNKNOWN: &str = "only flows with a start time are supported, not triggers or link failures; messages that start \
                        after others need a GOAL program";
 
 /// Returns the only word that follows a key.
@@ -187,7 +187,7 @@ mod tests {
             flow("0->1 start 0 size 1 prio 16"),
             "line 3, column 26: the priority must be at most 15 (got 16)"
         );
-        let unknown = "only flows with a start time are supported, and no triggers or link failures; messages that \
+        let unknown = "only flows with a start time are supported, not triggers or link failures; messages that \
                        start after others need a GOAL program";
         assert_eq!(error("Triggers 1"), format!("line 1, column 10: Triggers: {unknown}"));
         assert_eq!(flow("0->1 trigger 1 size 1"), format!("line 3, column 6: `trigger`: {unknown}"));

@@ -1,10 +1,9 @@
 //! Workloads of a fabric: starts, sizes and endpoints of flows, generated from a seed or read from files.
 //!
-//! A [`Workload`] has three independent choices, each drawn from its own random stream: when flows
-//! start ([`Arrivals`]), their sizes ([`Sizes`]) and their endpoints ([`Pairs`]). Changing one
-//! choice does not shift the random numbers of the other choices. All schemes run with the same
-//! seed get the same flows. Logarithms and powers come from `libm`, so a seed gives the same flows
-//! on every machine.
+//! A [`Workload`] determines when flows start ([`Arrivals`]), their sizes ([`Sizes`]) and their endpoints ([`Pairs`]).
+//! Each of these three parts draws from its own random stream, so a change of one part does not shift the random
+//! numbers of the others. All schemes that run with the same seed get the same flows. Logarithms and powers come from
+//! `libm`, so a seed gives the same flows on every machine.
 //!
 //! ```
 //! # use raddle_workload::{Arrivals, Pairs, Sizes, Workload};

@@ -58,8 +58,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Returns a flow that carries the bytes that an application with this rate produces in this span. The
-    /// caller must set the flow's id.
+    /// Returns a flow of an application that produces bytes at `rate` during this span. The flow's size is the number
+    /// of these bytes. The caller must set the flow's id.
     pub(crate) fn flow(
         self,
         src: NodeId,
@@ -75,7 +75,7 @@ impl Span {
     }
 }
 
-/// Returns the share `load` of the rate of the host's fastest link.
+/// Returns the rate of the host's fastest link, multiplied by `load`.
 pub(crate) fn link_share(topology: &Topology, host: NodeId, load: f64) -> Result<Rate, WorkloadError> {
     let link = facts::fastest_link(topology, host).ok_or(WorkloadError::NoLink { host: host.0 })?;
     Ok(share(link, load))

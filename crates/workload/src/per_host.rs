@@ -88,7 +88,7 @@ impl PerHost {
     }
 }
 
-/// Returns the share `load` of a rate, at least 1 bit/s.
+/// Returns `rate` multiplied by `load`, but at least 1 bit/s.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn share(rate: Rate, load: f64) -> Rate {
     Rate::from_bps(((rate.as_bps_f64() * load).round() as u64).max(1))
@@ -183,7 +183,7 @@ mod tests {
     fn senders_choose_destinations_of_their_own() {
         let flows = flows(Process::Constant, 0.5, false, Pairs::Uniform, 1);
         let of = |src| flows.iter().filter(move |flow| flow.src.0 == src).map(|flow| flow.dst.0);
-        // If all senders drew the same numbers, host 7's destination would always be the host before host 0's
+        // If all senders drew the same random numbers, host 7's destination would always be the host before host 0's
         // destination.
         assert!(!of(0).map(|dst| dst - 1).take(100).eq(of(7).take(100)));
     }

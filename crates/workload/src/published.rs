@@ -388,7 +388,8 @@ mod tests {
         assert!(PUBLISHED.iter().all(|published| means.iter().any(|(name, ..)| *name == published.name)));
     }
 
-    /// Returns the share of flows above `size` and the share of bytes in these flows, both in percent.
+    /// Returns the percentage of flows that are larger than `size`, and the percentage of all bytes that these flows
+    /// carry.
     fn above(cdf: &SizeCdf, size: f64) -> [f64; 2] {
         let (mut flows, mut bytes) = (0.0, 0.0);
         for pair in cdf.points().windows(2) {

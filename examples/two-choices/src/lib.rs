@@ -84,7 +84,7 @@ struct TwoChoices {
     neighbours: Vec<PortId>,
     /// The neighbours' latest reports, indexed by port.
     heard: Vec<Option<Heard>>,
-    /// The current report, and the ports by which it must still be sent.
+    /// The current report. `leaving` holds the ports by which it must still be sent.
     report: Report,
     leaving: Vec<PortId>,
 }

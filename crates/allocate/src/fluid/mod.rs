@@ -3,7 +3,8 @@
 //!
 //! An engine refers to flows by the slots that [`Fluid::insert`] returns. The engine stores the flows' rates and
 //! computes when the flows end. Rates may also change between the engine's events: a flow overtakes another flow, or
-//! can no longer meet its deadline. Each [`settle`](Fluid::settle) therefore returns the time of the next settle.
+//! can no longer meet its deadline. Each [`settle`](Fluid::settle) therefore returns the time at which the engine must
+//! call it again, if there is such a time.
 
 pub(crate) mod d3;
 pub(crate) mod multipath;
@@ -39,7 +40,7 @@ pub struct FluidFlow<'a> {
     pub row: &'a [(u32, f32)],
 }
 
-/// The changes of a [`settle`](Fluid::settle).
+/// The changes that a call of [`settle`](Fluid::settle) reports.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Changes {
     /// Slots with their new rates, in bit/s on the wire, each slot once.
@@ -60,7 +61,7 @@ impl Changes {
 /// A policy that assigns rates to flows, which arrive, shrink as they send, and leave.
 ///
 /// The times given to a policy never decrease. Changes of flows and capacities affect the rates from the next
-/// [`settle`](Self::settle) on. Equal histories give bit-identical rates.
+/// [`settle`](Self::settle) on. Equal sequences of calls give bit-identical rates.
 pub trait Fluid {
     /// Adds a flow and returns its slot. The slot belongs to the flow until the flow is removed or gives up.
     /// The rate is 0 until the next [`settle`](Self::settle), which reports the rate if it is not 0.

@@ -53,7 +53,7 @@ struct Live {
 }
 
 /// Runs all jobs and returns each job's completion time, in seconds; `None` for jobs that gave up. Jobs are in order of
-/// arrival. `check` is called with the policy and the rates of its slots after each settle; the rate of a free slot is
+/// arrival. `check` is called with the policy and the rates of its slots after each settle. The rate of a free slot is
 /// NaN.
 #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 pub(crate) fn run<P: Fluid>(

@@ -47,7 +47,7 @@ impl Incremental {
         self.elsewhere.sort_unstable();
         let mut rising = here + self.elsewhere.iter().map(|&(_, weight)| weight).sum::<u64>();
         for &(stop, weight) in &self.elsewhere {
-            // Tests whether the link is full before this stop; ties are resolved by slot.
+            // Tests whether the link is full before this stop. Ties are resolved by slot.
             let least = u128::from(stop.level()) + u128::from(slot < stop.slot());
             if left < least * u128::from(rising) {
                 break;
@@ -101,9 +101,9 @@ fn guessed(
     }
     let left = left.checked_sub(used).ok_or(None)?;
     let full = full_at(slot, guess.class(), left, rising);
-    // If the link had been full before the last frozen flow stopped, the remaining capacity would be too
-    // small for the rising flows to reach the level of that flow. Rounding down can hide at most one unit of
-    // level per flow.
+    // If the link had been full before the last frozen flow stopped, the remaining capacity would be too small for the
+    // rising flows to reach the level of that flow. Levels are rounded down, so the comparison allows for an error of
+    // one unit of level per flow.
     let frozen_before = left >= (u128::from(last) + 1) * u128::from(rising) + rounding;
     if frozen_before && full <= next { Ok(full) } else { Err(Some(full).filter(|full| full.at().is_some())) }
 }

@@ -26,9 +26,9 @@
 //! [refill](Incremental::refill) computes the remaining stops from scratch. A refill examines each link only
 //! a few times. Since stops are unique, neither the refill nor the stop at which it starts affects the rates.
 //!
-//! Cost: if all flows have one class, a flow that arrives, rises or falls takes O(1) time for each of its links that
-//! has room. For a flow that leaves, the list of flows of each of its links is also searched. A link without room is
-//! examined, which takes time proportional to the number of its flows or longer.
+//! Cost: if all flows have one class, the arrival of a flow, or a change of its demand, takes O(1) time for each of the
+//! flow's links that has room. For a flow that leaves, the list of flows of each of its links is also searched. A link
+//! without room is examined, which takes time proportional to the number of its flows or longer.
 
 #![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
@@ -55,8 +55,8 @@ const WEIGHT_BITS: u32 = 40;
 /// If earlier classes leave less than 2^-`NOTHING_BITS` of a link's capacity, the remainder counts as zero.
 const NOTHING_BITS: u32 = 30;
 
-/// A repair takes too long when it has examined more than 1 / `LONG` of all uses of links by flows. The value
-/// was found by trial; 2 and 8 are nearly as good.
+/// A repair takes too long when it has examined more than 1 / `LONG` of all uses of links by flows. The value 4 was
+/// found by trial. The values 2 and 8 are nearly as good.
 const LONG: usize = 4;
 
 /// Number of flows for which each link's list of flows has memory from the start.
@@ -76,7 +76,7 @@ pub struct Incremental {
     flows: Vec<Member>,
     /// Free flow slots.
     vacant: Vec<u32>,
-    /// Number of flows of each class; only classes with flows have an entry.
+    /// Number of flows of each class. Only classes with flows have an entry.
     classes: BTreeMap<u8, usize>,
     /// The links to be examined. An entry is a stop at one of these links. All earlier stops at this link are correct.
     doubts: BinaryHeap<Reverse<Stop>>,
@@ -115,7 +115,7 @@ struct Link {
     /// No flow that stops at this link has a stop before this value. The value is valid only if `stopping`
     /// is not 0.
     full: Stop,
-    /// The link's current entry in `doubts`, or [`Stop::NONE`]; other entries are outdated.
+    /// The link's current entry in `doubts`, or [`Stop::NONE`]. Other entries of the link are outdated.
     doubt: Stop,
     uses: Vec<Use>,
 }
@@ -146,7 +146,7 @@ impl Link {
         self.room + self.nothing() as i128 + i128::from(self.weight)
     }
 
-    /// Returns the capacity below which the remainder that earlier classes leave counts as zero.
+    /// If earlier classes leave less than the returned capacity, the remainder counts as zero.
     fn nothing(&self) -> u128 {
         self.capacity >> NOTHING_BITS
     }
@@ -198,8 +198,8 @@ impl Incremental {
     /// until the flow is removed. To change more than the flow's [demand](Self::set_demand), remove the flow and add it
     /// again.
     ///
-    /// Weight times traversals is stored in multiples of 2^-40; its sum over a link must stay below 2^24. A flow's rate
-    /// divided by its weight must stay below 2^12 times the largest capacity.
+    /// Weight times traversals is stored in multiples of 2^-40. The sum of these values over a link must stay below
+    /// 2^24. A flow's rate divided by its weight must stay below 2^12 times the largest capacity.
     ///
     /// # Panics
     /// If there are 2^32 flows or more, or `row` names a link that does not exist.

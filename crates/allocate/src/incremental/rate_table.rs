@@ -1,5 +1,5 @@
-//! Rates for tables of flows, in which a key identifies each flow. Each table is computed by changing the previous
-//! table.
+//! Rates for tables of flows, in which a key identifies each flow. The rates of each table are computed from the rates
+//! of the previous table.
 
 use super::Incremental;
 
@@ -22,9 +22,9 @@ impl<K: Ord + Copy> RateTable<K> {
         Self { flows: Vec::new(), kept: Vec::new(), incremental: Incremental::new(links) }
     }
 
-    /// Returns the rates of the flows with these keys, in bit/s and in the order of `keys`, which must be
-    /// ascending. A key must identify a flow completely. If the previous table did not have a key, `insert`
-    /// inserts its flow and returns the flow's slot.
+    /// Returns the rates of the flows with these keys, in bit/s and in the order of `keys`, which must be ascending.
+    /// Equal keys must stand for equal flows. If the previous table did not have a key, `insert` inserts its flow and
+    /// returns the flow's slot.
     pub fn rates(
         &mut self,
         keys: &[K],
@@ -72,6 +72,6 @@ mod tests {
         assert_eq!(rates(&[2, 3, 5]), [1.0, 1.0, 1.0]);
         assert_eq!(rates(&[1, 3, 4, 8]), [1.0, 1.0, 0.5, 0.5]);
         assert_eq!(rates(&[1]), [2.0]);
-        assert_eq!(inserted, [2, 3, 5, 1, 4, 8], "flows of the previous table are not inserted again");
+        assert_eq!(inserted, [2, 3, 5, 1, 4, 8], "only new flows must be inserted");
     }
 }

@@ -21,7 +21,7 @@ impl Stop {
         Self(u128::from(class) << 96 | u128::from(level) << 32 | u128::from(link))
     }
 
-    /// Returns the stop at which a demand is met; the level [`u64::MAX`] stands for a demand that is never met.
+    /// Returns the stop at which a demand is met. The level [`u64::MAX`] stands for a demand that is never met.
     pub(super) fn demand(class: u8, level: u64) -> Self {
         Self::link(class, level, DEMAND)
     }

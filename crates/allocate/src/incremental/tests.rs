@@ -141,7 +141,7 @@ fn links_that_fill_up_together_do_so_in_one_order() {
     for (i, flow) in ring.iter().enumerate() {
         incremental.remove(slots[i]);
         incremental.settle();
-        assert_eq!(insert(&mut incremental, flow), slots[i], "a slot is used again");
+        assert_eq!(insert(&mut incremental, flow), slots[i], "the slot must be used again");
         incremental.settle();
         let rates: Vec<u64> = slots.iter().map(|&slot| incremental.rate(slot).to_bits()).collect();
         assert_eq!(rates, from_scratch(ring.iter(), &links));
@@ -172,7 +172,7 @@ proptest! {
             1..12,
         ),
     ) {
-        // Capacities may not exceed the largest initial capacity, which sets the unit.
+        // Capacities may not exceed the largest initial capacity, which determines the unit of rate.
         links.push(4e9);
         let mut ways = Way::ALL.map(|way| (way, Incremental::new(&links), Vec::<f64>::new()));
         let mut live: Vec<(usize, Spec)> = Vec::new();

@@ -19,8 +19,8 @@ pub struct Task {
 
 /// Selects a largest possible set of tasks that all meet their deadlines (Moore and Hodgson), and returns for each task
 /// whether it is in the set. All tasks are available at time 0. Tasks are accepted in order of deadlines. If a task
-/// would then be late, the longest accepted task is discarded; of equally long tasks, the task with the highest index.
-/// The accepted tasks are served in order of deadlines.
+/// would then be late, the longest accepted task is discarded. If several accepted tasks are longest, the task with the
+/// highest index is discarded. The accepted tasks are served in order of deadlines.
 #[must_use]
 pub fn most_on_time(tasks: &[Task]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();

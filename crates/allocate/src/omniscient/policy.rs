@@ -20,7 +20,7 @@ pub struct Omniscient {
     live: usize,
     /// Number of live flows with a deadline.
     with_deadline: usize,
-    /// True if flows or capacities changed since the latest settle.
+    /// True if flows or capacities changed since the latest call of `settle`.
     changed: bool,
 }
 

@@ -14,7 +14,7 @@ impl Search for Uniform {
     }
 }
 
-/// A random protocol for each flow; all protocols are equally likely.
+/// A random protocol for each flow. All protocols are equally likely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Random;
 

@@ -256,7 +256,7 @@ impl<'a> Fill<'a> {
                     let stopped = self.stop_at(link, level, assignment);
                     to_go -= stopped;
                     if stopped == 0 {
-                        // All flows on the link have stopped; the remaining weight is a rounding error of fractional
+                        // All flows on the link have stopped. The remaining weight is a rounding error of fractional
                         // weights.
                         self.rising[link] = 0.0;
                     }

@@ -27,7 +27,7 @@ impl Search for Exhaustive {
         assert!(Self::fits(objective.problem()), "the problem must have at most {} assignments", Self::MOST);
         let last = (objective.problem().protocols().len() - 1) as u8;
         let mut best = Best::begin(objective, start);
-        // Counts through all assignments; the first flow changes fastest.
+        // Visits the assignments in the order of counting. The first flow's protocol changes fastest.
         let mut here = objective.problem().uniform(0);
         loop {
             best.offer(&here, objective.utility(&here));

@@ -20,13 +20,14 @@ pub struct Genetic {
 }
 
 impl Default for Genetic {
-    /// Population and mutation are the paper's (§3.4); the paper does not specify the rest.
+    /// The values of `population` and `mutation` come from the paper (§3.4). The paper does not specify the other
+    /// values.
     fn default() -> Self {
         Self { population: 100, mutation: 0.01, elite: 10, stagnant: 20, generations: 200 }
     }
 }
 
-/// Number of individuals drawn for each parent; the best of these individuals becomes the parent.
+/// Number of individuals drawn for each parent. The best of these individuals becomes the parent.
 const TOURNAMENT: usize = 2;
 
 #[derive(Debug, Clone)]

@@ -21,7 +21,7 @@ pub(super) struct Levels {
 }
 
 impl Levels {
-    /// Resets all bounds, for this many links.
+    /// Sets the bounds of all blocks to 0, for a total of `links` links.
     pub(super) fn reset(&mut self, links: usize) {
         self.bounds.clear();
         self.bounds.extend((0..links.div_ceil(BLOCK)).map(|block| Reverse((0, block))));

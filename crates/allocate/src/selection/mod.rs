@@ -1,10 +1,10 @@
 //! Routing selection (Costa et al., SIGCOMM 2015, §3.4): chooses the routing protocol of each long flow. The goal is
 //! the highest utility of the resulting rates.
 //!
-//! A [`Problem`] holds the flows, the available protocols and the links. An [`Assignment`] gives each flow a
-//! protocol. A [`Utility`] maps the flows' rates to a number. An [`Objective`] computes this number for an
-//! assignment, and a [`Search`] looks for the assignment with the highest utility. The paper's search is
-//! [`Genetic`]; the other searches serve as comparison.
+//! A [`Problem`] holds the flows, the available protocols and the links. An [`Assignment`] gives each flow a protocol.
+//! A [`Utility`] maps the flows' rates to a number. An [`Objective`] computes this number for an assignment, and a
+//! [`Search`] looks for the assignment with the highest utility. The paper's search is [`Genetic`]. The other searches
+//! serve as comparison.
 //!
 //! Searches do not use a clock. Their limit is a number of evaluations, so equal seeds find equal assignments.
 //!
@@ -52,7 +52,7 @@ pub enum Utility {
 /// improvement).
 pub const SIGNIFICANT: f64 = 0.01;
 
-/// True if the utility `found` justifies a change of routing: `found` exceeds the utility `present`, and by at least
+/// True if the utility `found` justifies a change of routing: it must be higher than the utility `present`, by at least
 /// the share [`SIGNIFICANT`] of `present`.
 #[must_use]
 pub fn is_significant(present: f64, found: f64) -> bool {
@@ -187,7 +187,7 @@ impl Best {
     }
 }
 
-/// Returns a random protocol other than `present`; all other protocols are equally likely.
+/// Returns a random protocol other than `present`. All other protocols are equally likely.
 #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
 fn another(present: u8, protocols: usize, stream: &mut Stream) -> u8 {
     let draw = stream.below(protocols as u64 - 1) as u8;

@@ -84,7 +84,7 @@ pub struct Problem {
     dense: Vec<f32>,
     /// For each link, the index in `users` at which the link's entries end.
     user_ends: Vec<u32>,
-    /// The flows and protocols whose sparse row uses a link, for one link after another.
+    /// The flows and protocols whose sparse rows use each link, grouped by link.
     users: Vec<(u32, u8)>,
     /// The flows of each class, in order of classes.
     classes: Vec<Vec<u32>>,
@@ -94,8 +94,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Creates a problem in which each of `flows` uses one of `protocols`. `usable` gives the capacity of the
-    /// links by slot, in bit/s ([`usable`](crate::usable) leaves headroom).
+    /// Creates a problem in which each of `flows` uses one of `protocols`. `usable` holds the usable capacity of each
+    /// link slot, in bit/s. The function [`usable`](crate::usable) computes these capacities from the links' rates.
     ///
     /// # Errors
     /// If a protocol is not defined on the fabric, there are no protocols or too many, or a flow has no path.
@@ -205,7 +205,7 @@ impl Problem {
         }
         let mut end = 0;
         for slot in &mut ends {
-            // Replaces the number of each link's users by the start of these users in `users`.
+            // Replaces the number of each link's users by the index in `users` at which they start.
             end += std::mem::replace(slot, end);
         }
         let mut users = vec![(0, 0); self.sparse.len()];

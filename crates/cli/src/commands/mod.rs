@@ -472,8 +472,8 @@ fn directory(run: &Run) -> PathBuf {
     run.out.clone().unwrap_or_else(|| Path::new("out").join(name(&run.file)))
 }
 
-/// Prints the experiments with their defaults. If some of them cannot run, their errors are printed instead; if none
-/// can, the first error is returned.
+/// Prints the experiments with their defaults. If some of them cannot run, their errors are printed instead. If none of
+/// them can run, the first error is returned.
 fn dry_run(documents: &[(String, Document)], output: Output, deny: bool) -> Result<Ended, Error> {
     let mut resolved = Vec::new();
     let mut refused: Vec<(&String, Problem)> = Vec::new();

@@ -1,4 +1,5 @@
-//! `raddle reproduce`: runs figures of papers, and records them or compares them with the ledger.
+//! `raddle reproduce`: runs the experiments of papers' figures, and records the results or compares them with the
+//! ledger.
 
 use super::{Renamed, Session, Warned};
 use crate::Ended;
@@ -47,7 +48,7 @@ impl Session<'_> {
     }
 }
 
-/// Shows the progress of a reproduction, and records its figures.
+/// Shows the progress of a reproduction, and records the results of its figures.
 struct FigureBars {
     /// The progress bars of the experiments that run now.
     bars: Mutex<Option<Bars>>,
@@ -110,6 +111,6 @@ impl figure::Watch for FigureBars {
     }
 
     fn warned(&self, _: &str, warnings: &[Warning]) {
-        self.warned.hear(warnings).expect("warnings of figures must not be denied");
+        self.warned.hear(warnings).expect("`raddle reproduce` must not treat warnings as errors");
     }
 }

@@ -466,7 +466,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     assert_eq!(names(&own), ["mine"]);
     let runs = own.join("mine/runs");
     assert_eq!(names(&runs), ["30-long", "30-short", "40-long", "40-short"]);
-    assert_eq!(written(&runs.join("30-short")), first, "it was not run again");
+    assert_eq!(written(&runs.join("30-short")), first, "the run must be kept");
     assert_eq!(json(&runs.join("30-long/summary.json"))["flows"], 50);
     // If a figure is already complete, the command writes its runs again, as copies of the earlier runs.
     done(folder.path(), "reproduce mine.toml");

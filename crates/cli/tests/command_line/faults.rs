@@ -2,7 +2,7 @@
 //! cases no file of the user is lost, and every directory that has the final name of a result is complete. The same
 //! command then succeeds and leaves nothing else behind.
 //!
-//! `RADDLE_KILLS=1000` sets the number of kills and `RADDLE_KILL_SEED` their seed.
+//! `RADDLE_KILLS=1000` sets the number of kills and `RADDLE_KILL_SEED` sets the seed of their random choice.
 //!
 //! The kills need `strace` (`make setup`), and small disks need user namespaces. Without one of them, the tests that
 //! need it fail and say so. If `RADDLE_NO_STRACE` or `RADDLE_NO_NAMESPACES` is set, these tests do nothing and say so.

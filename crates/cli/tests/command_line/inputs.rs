@@ -41,8 +41,8 @@ fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Interrupts a command half a second after its start. Returns its output and the time from the interruption to its
-/// end.
+/// Interrupts a command half a second after its start. Returns its output and the time from the interruption to the end
+/// of the command.
 fn interrupted(folder: &Path, arguments: &str) -> (Output, Duration) {
     let running = raddle(folder, arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));

@@ -131,7 +131,7 @@ impl Run {
             pipe.read_to_string(&mut text).unwrap();
         }
         assert_eq!(status.code(), Some(130), "{text}");
-        assert!(!names.iter().any(|name| name.exists()), "nothing stays behind");
+        assert!(!names.iter().any(|name| name.exists()), "no namespace may be left");
         text
     }
 }
@@ -246,7 +246,7 @@ fn links_fail_and_work_again_by_command() {
     assert!(down.status.success() && said(&down).contains("link 4-7 down"), "{}", said(&down));
     assert!(pings(), "packets must cross the other spine");
     assert!(order("link down 4 6").status.success());
-    assert!(!pings(), "the leaf has no way out");
+    assert!(!pings(), "no path must be left");
     assert!(order("link up 7 4").status.success());
     assert!(pings(), "repaired");
     for (wrong, why) in
@@ -382,7 +382,7 @@ fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
     }
 }
 
-/// Runs a workload over namespaces to its end. Returns its output.
+/// Runs the experiment `file`, whose hosts are namespaces, to its end. Returns the output.
 fn run_workload(folder: &TempDir, file: &str, arguments: &str) -> String {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let arguments = format!("live {file} --quiet {arguments}");
@@ -391,7 +391,7 @@ fn run_workload(folder: &TempDir, file: &str, arguments: &str) -> String {
     said(&output)
 }
 
-/// Runs the example for ten seconds. The whole example takes ten minutes.
+/// Runs `docs/examples/linux-hosts-under-faults.toml` for ten seconds. The whole example takes ten minutes.
 #[test]
 fn no_flow_is_stuck_while_links_fail_at_random() {
     if cannot_run() {
@@ -447,7 +447,7 @@ fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     );
     let with = |filter: &str, more: &str| format!("{filter} && {more}");
     assert!(frames("_ws.malformed", &["frame.number"]).is_empty());
-    assert!(!frames("expeditus", &["expeditus.load"]).is_empty(), "tags of the first packets");
+    assert!(!frames("expeditus", &["expeditus.load"]).is_empty(), "packets must have tags");
     assert!(frames("ip.checksum.status == 0 || tcp.checksum.status == 0", &["frame.number"]).is_empty());
     let data = frames(&with(sent, "tcp.len > 1000"), &["tcp.checksum.status"]);
     assert!(data.len() > 1_000 && data.iter().all(|status| status == "1"), "{} whole frames", data.len());
@@ -455,7 +455,7 @@ fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     let marked = frames(&with(received, "ip.dsfield.ecn == 3"), &["ip.checksum.status"]);
     assert!(!marked.is_empty() && marked.iter().all(|status| status == "1"), "{} marks", marked.len());
     let answers = frames("tcp.flags.cwr == 1 && tcp.len > 0", &["frame.number"]);
-    assert!(!answers.is_empty(), "kernels heed the marks");
+    assert!(!answers.is_empty(), "senders must react to the marks");
 
     // Frames arrive unchanged except for the ECN field and the checksum that covers it.
     let fields =

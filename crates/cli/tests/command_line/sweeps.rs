@@ -51,7 +51,7 @@ fn a_cell_that_cannot_run_is_told_and_the_others_run() {
         (Some(1), &"seed 2".into(), 1)
     );
     assert_eq!((&refused["error"]["line"], &refused["error"]["file"]), (&19.into(), &"grid.toml".into()));
-    // A shard reports its own cells.
+    // A shard reports only its own cells.
     let (code, text, _) = swept("--shard 2/2 --quiet");
     assert!(
         code == Some(1) && text.contains("1 cells in") && text.contains("1 of 2 cells cannot run"),

@@ -20,8 +20,8 @@ pub enum Request {
         /// The stream.
         flow: FlowId,
     },
-    /// No request now; poll again at this time, or after the host's next report. [`Time::NEVER`] means the
-    /// same as [`Request::Idle`].
+    /// No request now. Poll again at this time, or after the host's next report. [`Time::NEVER`] means the same as
+    /// [`Request::Idle`].
     WakeAt(Time),
     /// No request until the host's next report.
     Idle,
@@ -48,7 +48,7 @@ pub trait Application: Send {
     /// [`Request::Idle`] or [`Request::Finished`].
     fn poll(&mut self, now: Time) -> Request;
 
-    /// Describes the events for which the program still waits; `None` if the program has ended.
+    /// Describes the events for which the program still waits; `None` if the program has ended or gives no description.
     fn waits_for(&self) -> Option<String> {
         None
     }

@@ -46,7 +46,7 @@ pub trait LinkFlowControl: Send {
     fn account(&self, now: Time) -> FlowControlAccount;
 
     /// Rate at which the node's host frees the memory of packets that arrived by this port; `None` if the host frees
-    /// the memory at once. The host receives each packet on arrival; only the memory is freed later.
+    /// the memory at once. The host receives each packet on arrival. Only the memory is freed later.
     fn drain_rate(&self) -> Option<Rate> {
         None
     }

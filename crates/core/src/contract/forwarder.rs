@@ -7,7 +7,7 @@ use crate::{Credit, LinkId, Packet, PortId, Ports, Time};
 pub enum Verdict {
     /// The packet leaves by this port.
     Forward(PortId),
-    /// The packet leaves by this port; then the forwarder's own packets are sent: [`Forwarder::originate`].
+    /// The packet leaves by this port. Then the forwarder's own packets are sent: [`Forwarder::originate`].
     Answer(PortId),
     /// The packet was addressed to the forwarder, and ends here. Then the forwarder's own packets are sent:
     /// [`Forwarder::originate`].

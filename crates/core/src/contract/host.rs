@@ -66,15 +66,16 @@ pub enum Output {
     },
     /// Make a report to the observer.
     Report(Report),
-    /// No request now; poll again at this time. This time replaces every earlier wake-up time. [`Time::NEVER`] means
+    /// No request now. Poll again at this time. This time replaces every earlier wake-up time. [`Time::NEVER`] means
     /// the same as [`Output::Idle`].
     WakeAt(Time),
     /// No request until the next input.
     Idle,
 }
 
-/// A report to the observer. Hosts make most reports; the node makes the reports about the host's program. Flows are
-/// identified by their key on the wire; the sender's report [`Opened`](Self::Opened) maps this key to a [`FlowId`].
+/// A report to the observer. Hosts make most reports. The node makes the reports about the host's program. A report
+/// identifies a flow by the flow's key on the wire. The sender's report [`Opened`](Self::Opened) maps this key to a
+/// [`FlowId`].
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub enum Report {
     /// The sender has opened a flow and identifies it on the wire by `key`.
@@ -91,8 +92,8 @@ pub enum Report {
         /// Maximum number of packets that waited at the receiver for an earlier packet.
         reorder_peak: u32,
     },
-    /// The sender knows that the flow is complete. If its transport has no acknowledgements: the sender has sent the last
-    /// byte.
+    /// The sender knows that the flow is complete. If the flow's transport has no acknowledgements, this report means
+    /// that the sender has sent the last byte.
     Closed {
         /// The flow's key on the wire.
         key: FlowKey,
@@ -106,8 +107,8 @@ pub enum Report {
         /// The new rate.
         rate: Rate,
     },
-    /// The sender no longer needs the flow's bytes before `to`: the receiver has acknowledged them, or the transport has no
-    /// retransmissions. Hosts that [carry streams](Host::carries_streams) report this at every advance.
+    /// The sender no longer needs the flow's bytes before `to`: the receiver has acknowledged them, or the transport
+    /// has no retransmissions. Hosts that [carry streams](Host::carries_streams) report this at every advance.
     Acked {
         /// The flow's key on the wire.
         key: FlowKey,
@@ -123,7 +124,8 @@ pub enum Report {
         to: Bytes,
     },
     /// The receiver's progress in a flow at the latest multiple of the reporting interval. The host makes this report
-    /// when more of the flow arrives, so no report follows the flow's last bytes if the interval ends later.
+    /// when the first packet of the flow after that time arrives. If no packet arrives after that time, there is no
+    /// report.
     Progress {
         /// The flow's key on the wire.
         key: FlowKey,
@@ -142,7 +144,7 @@ pub enum Report {
         /// Application bytes.
         size: Bytes,
     },
-    /// The program on this host has ended; reported by the node.
+    /// The program on this host has ended. The node makes this report.
     Finished,
 }
 
@@ -155,8 +157,8 @@ pub trait Host: Send {
     /// that it will read first. The call is a hint that affects only speed, and an engine need not make it.
     fn foresee(&self, _packet: &Packet) {}
 
-    /// Returns the host's next request. The engine calls this after every input and at every wake-up, repeatedly until the
-    /// host returns [`Output::WakeAt`] or [`Output::Idle`].
+    /// Returns the host's next request. The engine calls this after every input and at every wake-up, repeatedly until
+    /// the host returns [`Output::WakeAt`] or [`Output::Idle`].
     fn poll(&mut self, now: Time, ports: &Ports<'_>) -> Output;
 
     /// True if the host supports [streams](Flow::is_stream). Such a host also reports the progress of every
@@ -167,8 +169,8 @@ pub trait Host: Send {
     }
 
     /// For each flow from this host that is not [closed](Report::Closed): the flow's key on the wire and the number of
-    /// retransmitted packets. The list is in order of key; flows without retransmissions may be left out. It is used
-    /// for the records of unfinished flows.
+    /// retransmitted packets. The list is in order of key. Flows without retransmissions may be left out. The list is
+    /// used for the records of unfinished flows.
     fn retransmissions(&self) -> Vec<(FlowKey, u32)> {
         Vec::new()
     }

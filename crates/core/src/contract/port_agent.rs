@@ -17,7 +17,7 @@ pub trait PortAgent: Send {
     /// The port begins to send a packet.
     fn dequeue(&mut self, _now: Time, _packet: &mut Packet, _port: &PortState) {}
 
-    /// True if the agent has a timer; otherwise [`next_tick`](Self::next_tick) is never called. The engine
+    /// True if the agent has a timer. If it has none, [`next_tick`](Self::next_tick) is never called. The engine
     /// queries this once.
     fn has_timer(&self) -> bool {
         false

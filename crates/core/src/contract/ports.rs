@@ -122,8 +122,8 @@ impl PortState {
         self.free_at(now).since(now)
     }
 
-    /// Bytes that have not left the port. They include the unsent part of the packet in service, unless the runtime counts
-    /// only packets that wait.
+    /// Bytes that have not left the port. They include the unsent part of the packet in service, unless the runtime
+    /// counts only packets that wait.
     #[must_use]
     #[inline]
     pub fn waiting(&self, now: Time) -> Bytes {

@@ -39,11 +39,12 @@ pub trait Queue: Send {
         None
     }
 
-    /// Calls `visit` once with the slot of each waiting packet; the engine may change the slot. The order of the visits
+    /// Calls `visit` once with the slot of each waiting packet. The engine may change the slot. The order of the visits
     /// is arbitrary, but two calls visit the packets in the same order if the queue does not change between them.
     fn for_each_slot(&mut self, visit: &mut dyn FnMut(&mut u32));
 
-    /// The packet that will probably be served next, if the queue can tell cheaply: an engine may prefetch it.
+    /// The packet that will probably be served next, if the queue knows it without much work. An engine may prefetch
+    /// this packet.
     fn foresee(&self) -> Option<u32> {
         None
     }

@@ -18,8 +18,8 @@
 //! state of each link with an end in the component. They learn nothing new about other links.
 //!
 //! A period in which the node itself fell behind by more than half a period is not counted as a miss of any neighbour:
-//! the runtime may not have read some hellos yet. A node that stays behind counts periods again. Link states of links
-//! that do not exist, or with invalid numbers, are ignored and counted.
+//! the runtime may not have read some hellos yet. If the node stays behind but does not fall further behind, it counts
+//! periods again. Link states of links that do not exist, or with invalid numbers, are ignored and counted.
 //!
 //! Hellos cost one packet per directed link and period, and no memory. Only changes take memory: 8 bytes for each
 //! directed link that has ever changed.
@@ -67,7 +67,7 @@ pub enum Effect {
     },
 }
 
-/// Number of link states and hellos that a node has ignored.
+/// Numbers of link states and hellos that a node has ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ignored {
     /// Link states that were already known. Floods bring each state over several links.
@@ -198,7 +198,8 @@ impl Discovery {
         }
     }
 
-    /// Handles a packet of topology discovery that has arrived by a port. Ignores any other packet, and returns false.
+    /// Handles a packet of topology discovery that has arrived by a port, and returns true. Ignores any other packet,
+    /// and returns false.
     pub fn take(&mut self, now: Time, header: &Header, port: PortId) -> bool {
         match header {
             Header::Hello(hello) => self.greeted(now, *hello, port),

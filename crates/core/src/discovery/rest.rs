@@ -55,6 +55,6 @@ mod tests {
         assert!(!looks.into_iter().any(|is_still| rest.look(is_still, true)));
         assert_eq!(rest.next_look(), Time::ZERO + Discovery::PERIOD * 13);
         assert!(rest.look(true, true));
-        assert_eq!(rest.next_look(), Time::ZERO + Discovery::PERIOD * 13, "and stays at rest");
+        assert_eq!(rest.next_look(), Time::ZERO + Discovery::PERIOD * 13, "no further check is needed");
     }
 }

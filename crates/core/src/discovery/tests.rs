@@ -116,7 +116,7 @@ impl Net {
                     for link in links {
                         let told = &mut self.told[node];
                         let is_news = if up { told.remove(&link) } else { told.insert(link) };
-                        assert!(is_news, "a scheme hears only of changes");
+                        assert!(is_news, "the state must have changed");
                     }
                 }
             }
@@ -138,7 +138,7 @@ impl Net {
             }
             if let Some((at, _)) = arrival.filter(|&(at, _)| at < tick_at) {
                 let (link, packet) =
-                    self.under_way.remove(&arrival.expect("it is there")).expect("it is there");
+                    self.under_way.remove(&arrival.expect("an arrival")).expect("its packet in flight");
                 self.now = self.now.max(at);
                 let (_, to, port, _) = self.links[link.index()];
                 assert!(self.nodes[to].take(self.now, &packet.header, port), "all packets are discovery's");
@@ -234,7 +234,7 @@ fn a_link_that_fails_is_down_after_three_silent_periods_and_up_after_two_hellos(
         let failed = net.time_until(0, link, true);
         assert!((periods(2)..=periods(4) + PERIOD / 2).contains(&failed), "{failed}");
         net.run(PERIOD);
-        assert!(net.nodes.iter().all(|node| node.is_down(link)), "a link of one direction is down for both");
+        assert!(net.nodes.iter().all(|node| node.is_down(link)), "every node must consider the link down");
         net.assert_all_know();
         net.set(link, true);
         let repaired = net.time_until(0, link, false);
@@ -254,7 +254,7 @@ fn nodes_that_were_apart_catch_up() {
     net.set_cable(left, false);
     net.set_cable(right, false);
     net.run(periods(10));
-    assert!(!net.nodes[2].is_down(right) && !net.nodes[3].is_down(left), "nobody could tell them");
+    assert!(!net.nodes[2].is_down(right) && !net.nodes[3].is_down(left), "no message can have reached them");
     net.set_cable(middle, true);
     net.run(periods(10));
     assert!(net.nodes[2].is_down(right) && net.nodes[3].is_down(left));
@@ -316,11 +316,11 @@ fn a_node_that_stays_behind_fails_a_silent_neighbour_all_the_same() {
     let mut node = alone();
     let mut ticks = 0;
     while !node.is_down(LinkId(0)) {
-        assert!(ticks < 10, "it never does");
+        assert!(ticks < 10, "the link must go down");
         node.tick(node.next_tick() + PERIOD, &Ports(&PORTS));
         ticks += 1;
     }
-    assert_eq!(ticks, 4, "heard from at the start, and three misses");
+    assert_eq!(ticks, 4, "the first period counts as heard, then come three misses");
 }
 
 #[test]
@@ -375,11 +375,11 @@ fn hostile_packets_are_ignored_and_counted() {
         node.take(at(0), &states(&[(2, sequence), (3, sequence)]), PortId(0));
     }
     assert_eq!(node.database.states().len(), 2);
-    assert_eq!(effects(&mut node).len(), 999, "a link that changes each time");
+    assert_eq!(effects(&mut node).len(), 999, "each change must be flooded");
     for digest in 1..1_000 {
         node.take(at(0), &hello(1, digest), PortId(0));
     }
-    assert_eq!(effects(&mut node).len(), 1, "all that it knows, once");
+    assert_eq!(effects(&mut node).len(), 1, "the node must answer only once per period");
     assert!(!node.take(at(0), &Header::Tcp(raddle_wire::tcp::Segment::default()), PortId(0)));
 }
 

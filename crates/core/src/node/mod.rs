@@ -309,7 +309,7 @@ impl<R: Runtime> Node<R> {
         self.departed(runtime, &packet, arrival);
     }
 
-    /// Drops a packet; `out` is the packet's egress port, if it had one. Returns true if the host was told of the drop
+    /// Drops a packet. `out` is the packet's egress port, if it had one. Returns true if the host was told of the drop
     /// and is due a poll. The host is not told of drops of topology discovery's packets.
     #[cold]
     pub fn lose(
@@ -329,8 +329,8 @@ impl<R: Runtime> Node<R> {
             && self.tell(runtime.now(), Input::Dropped { packet: &packet, port, reason })
     }
 
-    /// Removes the payload of a packet that waits for a port, or is about to wait for it. Returns false if its
-    /// transport does not support trimming; the packet must then be [lost](Self::lose).
+    /// Removes the payload of a packet that waits for a port, or is about to wait for it. Returns false if the packet's
+    /// transport does not support trimming. The packet must then be [lost](Self::lose).
     #[cold]
     pub fn trim(&mut self, runtime: &mut R, slot: &mut R::Slot) -> bool {
         let (packet, _) = runtime.packet(&self.place, slot);

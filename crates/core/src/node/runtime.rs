@@ -47,7 +47,7 @@ pub trait Runtime: Sized {
         out: PortId,
     ) -> bool;
 
-    /// A packet was lost at a node; `out` is the packet's egress port, if it had one.
+    /// A packet was lost at a node. `out` is the packet's egress port, if it had one.
     fn lost(&mut self, place: &Self::Place, out: Option<PortId>, packet: &Packet, why: DropReason);
 
     /// A host has made a report.

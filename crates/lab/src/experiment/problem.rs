@@ -258,11 +258,14 @@ impl Problem {
         Self { cause: Box::new(cause), at: at.clone(), text }
     }
 
-    /// The problem as one line: its position, its cause and the advice.
+    /// The problem as one line: its position or its key, its cause and the advice.
     #[must_use]
     pub fn in_one_line(&self) -> String {
         let name = &self.at.source.name;
-        let place = self.at.position().map(|(line, column)| format!("{name}:{line}:{column}: "));
+        let place = match self.at.position() {
+            Some((line, column)) => Some(format!("{name}:{line}:{column}: ")),
+            None => self.at.key().map(|key| format!("{key}: ")),
+        };
         let hint = self.help().map(|hint| format!(" ({hint})"));
         format!("{}{self}{}", place.unwrap_or_default(), hint.unwrap_or_default())
     }

@@ -9,7 +9,8 @@ use toml::de::{DeTable, DeValue};
 /// A text that contains values, such as an experiment's file or one override.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The name that messages show, such as the path that the user gave, or `--set` for an override.
+    /// The name that messages show, such as the path that the user gave, or `--set` for an override. It is empty if no
+    /// user has seen the text; messages then name keys, not lines.
     pub name: String,
     /// The text.
     pub text: String,
@@ -34,12 +35,30 @@ impl At {
         self.source.text.get(self.span.clone()).unwrap_or_default()
     }
 
-    /// Line and column at which the range starts, both counted from 1; `None` if the source's text is empty.
+    /// Line and column at which the range starts, both counted from 1; `None` if the source has no text or no name.
     #[must_use]
     pub fn position(&self) -> Option<(usize, usize)> {
-        let before = self.source.text.get(..self.span.start).filter(|_| !self.source.text.is_empty())?;
+        let Source { name, text } = &*self.source;
+        let before = text.get(..self.span.start).filter(|_| !text.is_empty() && !name.is_empty())?;
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+    }
+
+    /// The dotted key whose value contains this range, such as `topology.kind` or `sweep.0.values.1`; `None` if there is
+    /// no such key.
+    #[must_use]
+    pub fn key(&self) -> Option<String> {
+        let Source { name, text } = &*self.source;
+        match Table::parse(Source { name: name.clone(), text: text.clone() }) {
+            Ok(root) => root.key_of(&self.span),
+            // The value of an override need not be TOML.
+            Err(_) => text.split_once('=').map(|(key, _)| key.trim().to_owned()),
+        }
+    }
+
+    /// True if this range contains `range` of the same text, which must not be empty.
+    fn contains(&self, range: &Range<usize>) -> bool {
+        !range.is_empty() && self.span.start <= range.start && range.end <= self.span.end
     }
 
     /// The position of a part of this range. `range` is the part, in bytes from the start of this range.
@@ -70,6 +89,18 @@ impl Item {
             _ => return None,
         };
         rest.map_or(Some(item), |rest| item.find(rest))
+    }
+
+    /// The dotted path from this value to the innermost value that contains `range` of the text.
+    fn key_of(&self, range: &Range<usize>) -> Option<String> {
+        match &self.value {
+            Value::Table(table) => table.key_of(range),
+            Value::Array(items) => items.iter().enumerate().find_map(|(i, item)| {
+                let inner = item.key_of(range).map(|inner| format!("{i}.{inner}"));
+                inner.or_else(|| item.at.contains(range).then(|| i.to_string()))
+            }),
+            _ => None,
+        }
     }
 
     /// Parses TOML text that is written in the code, such as the default of a key.
@@ -161,6 +192,15 @@ impl Table {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Item> {
         self.entry(key).map(|entry| &entry.item)
+    }
+
+    /// The dotted key of the innermost value that contains `range` of the text.
+    fn key_of(&self, range: &Range<usize>) -> Option<String> {
+        self.entries.iter().find_map(|Entry { key, key_at, item }| {
+            let inner = item.key_of(range).map(|inner| format!("{key}.{inner}"));
+            let is_here = key_at.contains(range) || item.at.contains(range);
+            inner.or_else(|| is_here.then(|| key.clone()))
+        })
     }
 
     /// Puts `item` at a dotted path such as `scheme.transport`, in place of any existing value. Missing tables on the

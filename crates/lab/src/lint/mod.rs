@@ -107,15 +107,17 @@ impl Warning {
     pub fn json(&self) -> serde_json::Value {
         let Self { lint, key, what, hint, at } = self;
         let line = at.position().map(|(line, _)| line);
-        json!({ "lint": lint, "key": key, "message": what, "hint": hint, "file": at.source.name, "line": line })
+        let file = Some(&at.source.name).filter(|name| !name.is_empty());
+        json!({ "lint": lint, "key": key, "message": what, "hint": hint, "file": file, "line": line })
     }
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lint, what, hint, at, .. } = self;
+        let Self { lint, key, what, hint, at } = self;
         let level = if self.is_note() { "note" } else { "warning" };
-        write!(f, "{level}[{lint}] {}", at.source.name)?;
+        let name = Some(&at.source.name).filter(|name| !name.is_empty()).unwrap_or(key);
+        write!(f, "{level}[{lint}] {name}")?;
         if let Some((line, _)) = at.position() {
             write!(f, ":{line}")?;
         }

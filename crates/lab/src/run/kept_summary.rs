@@ -15,7 +15,7 @@ const KEYS: [&str; 4] = ["digest", "complete", "classes", "totals"];
 /// # Errors
 /// If the file cannot be read, is not a summary, or has a schema version other than `SCHEMA_VERSION`. A summary without
 /// the key `schema_version` is accepted, because it was written before this key existed.
-pub(crate) fn read(directory: &Path) -> Result<Value, Error> {
+pub fn read(directory: &Path) -> Result<Value, Error> {
     let path = directory.join(SUMMARY);
     let text = std::fs::read_to_string(&path).map_err(|error| not_a_run(&path, error))?;
     let summary: Value = serde_json::from_str(&text)

@@ -29,8 +29,8 @@ impl Forwarder for Listener {
     }
 }
 
-/// Runs a chain of six nodes until the run ends. Returns the end time, the totals, and the notifications that nodes
-/// received.
+/// Runs a chain of six nodes until the fabric is at rest. Returns the end time, the totals, and the notifications that
+/// nodes received.
 fn run(
     says_hello: bool,
     changes: Vec<Change>,
@@ -57,7 +57,8 @@ fn run(
     (ended.0, totals, told)
 }
 
-/// The failure and recovery of both directed links between two neighbours of the chain, at multiples of the period.
+/// The failure and the recovery of both directed links between node `left` and the next node of the chain. `from` and
+/// `to` are the times of the two changes, as multiples of the period.
 fn outage(topology: &Topology, left: u32, from: u64, to: u64) -> Vec<Change> {
     let port = PortId(u16::from(left > 0));
     let link = topology.link_id(NodeId(left), port);

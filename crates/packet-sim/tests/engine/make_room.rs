@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-/// A numbered packet, which can be trimmed unless it is rigid.
+/// The header of a numbered packet. The packet can be trimmed unless it is rigid.
 #[derive(Debug, Clone, PartialEq)]
 struct Numbered {
     number: u32,
@@ -266,8 +266,8 @@ fn line() -> Arc<Topology> {
     Arc::new(builder.build(Shape::General))
 }
 
-/// Sends one packet for each flow of these sizes, all at once, over the line. The queue of the slow port follows
-/// `policy`. Returns the observations and the totals.
+/// Sends one packet for each flow over the line. All flows start at time 0, and `sizes` are their sizes in bytes. The
+/// queue of the slow port follows `policy`. Returns the observations and the totals.
 fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) {
     let topology = line();
     let log = Log::default();

@@ -64,8 +64,8 @@ fn store_and_forward_waits_for_the_last_bit_at_every_hop() {
     let flows = vec![flow(0, 0, 3, 1_500, Time::ZERO), flow(1, 0, 3, 1_500, Time::ZERO)];
     let run = run(&chain(4), fifo, flows, Config { queue_depths: true, ..Config::default() });
     assert_eq!(arrivals(&run), [(ns(3 * 1_300), 0), (ns(3 * 1_300 + 1_200), 1)]);
-    // Queue lengths include the arriving packet. The first packet found 1,500 B, which is below 2^11. The second packet
-    // found 3,000 B, which is below 2^12.
+    // Queue lengths include the arriving packet. At the first packet the length is 1,500 B, which is below 2^11. At the
+    // second packet it is 3,000 B, which is below 2^12.
     let depths = run.simulation.queue_depths()[0].1.0;
     assert_eq!((depths[11], depths[12], depths.iter().sum()), (1, 1, 2_u64));
     assert_eq!(run.simulation.totals().packet_hops, 6);
@@ -104,8 +104,8 @@ fn a_full_queue_drops_the_newcomer() {
     }
 }
 
-/// A forwarder that forwards to the right. For each packet that its own host sends, it records the waiting bytes and
-/// the remaining room of port 0.
+/// A forwarder that forwards to the right. For each packet that its own host sends, it records how many bytes wait at
+/// port 0, and how many more bytes fit there.
 struct Looks {
     rightward: Rightward,
     seen: Arc<Mutex<Vec<(Bytes, Bytes)>>>,
@@ -185,8 +185,8 @@ impl Forwarder for Beacon {
     }
 }
 
-/// An agent that schedules two ticks when a packet joins the queue and no tick is scheduled. The ticks are 1 us and 2
-/// us after that.
+/// An agent that schedules two ticks when a packet joins the queue and no tick is scheduled. The ticks come 1 us and 2
+/// us after this packet.
 struct Twice {
     due: Time,
     log: Arc<Mutex<Vec<Time>>>,
@@ -237,7 +237,7 @@ fn forwarders_and_agents_tick_when_they_want_to_and_no_longer() {
     assert!(simulation.run(|_| ControlFlow::Continue(())));
     let arrivals = [2_500, 4_500, 6_500].map(|at| (ns(at), 7));
     assert_eq!(*received.lock().expect("no panic"), arrivals);
-    // When the packet of 4 us joins, the agent has just used its last scheduled tick: at equal times, an
+    // When the packet sent at 4 us joins the queue, the agent has just used its last scheduled tick: at equal times, an
     // agent's tick comes before a packet that a node sends. The agent therefore schedules two new ticks.
     let ticks = [3_000, 4_000, 5_000, 6_000, 7_000, 8_000].map(ns);
     assert_eq!(*log.lock().expect("no panic"), ticks);
@@ -281,11 +281,11 @@ fn a_noisy_link_loses_some_packets_and_damages_others_and_nothing_else_does() {
     let links = run.simulation.link_stats();
     assert_eq!(links[0].drops, losses.len() as u64);
     assert!(links[1..].iter().all(|link| link.drops == 0));
-    // A lost packet is not counted as a packet-hop; a damaged packet is counted.
+    // A lost packet is not counted as a packet-hop, but a damaged packet is counted.
     assert_eq!(run.simulation.totals().packet_hops, (2_000 - lost + 2_000 - losses.len()) as u64);
 }
 
-/// A queue that serves the packet with the highest number first.
+/// A queue that serves the packet with the highest sequence number first.
 #[derive(Default)]
 struct HighestFirst(Vec<(u32, u32, u32)>);
 

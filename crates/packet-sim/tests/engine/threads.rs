@@ -1,5 +1,5 @@
 //! Tests that all observable results of a run are the same for any number of threads, whether or not the run is split
-//! into several calls. The fabrics are random, packets choose their ports by the state of the ports, many events have
+//! into several calls. The fabrics are random, forwarders choose ports by the state of these ports, many events have
 //! equal times, and links fail and recover.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
@@ -19,8 +19,8 @@ use raddle_topology::{Builder, Shape, Topology};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A host that answers some packets at once and other packets at the next multiple of 1 us, so that many
-/// events have equal times. It reports every packet.
+/// A host that answers some packets at once, some packets at the next multiple of 1 us, and other packets never. Many
+/// events therefore have equal times. The host reports every packet.
 struct Echo {
     node: NodeId,
     stream: Stream,
@@ -197,7 +197,7 @@ impl Queue for LastFirst {
     }
 }
 
-/// An observer that records all events as text.
+/// An observer that records all calls of its methods as text.
 #[derive(Debug, Default, PartialEq)]
 struct Scribe(Vec<String>);
 
@@ -219,7 +219,7 @@ impl Observer for Scribe {
 
 /// A fabric, its traffic and its failures.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each switches one part of the case")]
+#[expect(clippy::struct_excessive_bools, reason = "each bool switches one feature on or off")]
 struct Case {
     /// For each node except the first: an earlier node to which it has a link, and the link's delay in units of 100 ns.
     tree: Vec<(usize, u64)>,
@@ -475,8 +475,8 @@ impl Host for Bomb {
     }
 }
 
-/// A panic on any thread must end the run. The other threads then wait: they spin or, if there are more threads than
-/// cores, sleep.
+/// A panic on any thread must end the run, although the other threads wait for this thread. They spin or, if there are
+/// more threads than cores, sleep.
 #[test]
 fn a_panic_ends_the_run() {
     let topology = chain().topology();

@@ -208,8 +208,8 @@ impl Sender {
         }
     }
 
-    /// Checks that the receiver is alive. Call this every few milliseconds, after [`Domain::poll`], which receives the
-    /// receiver's records. `now` may come from any clock that never runs backward.
+    /// Checks that the receiver is alive. Call this method every few milliseconds, after [`Domain::poll`], which
+    /// receives the receiver's records. `now` may come from any clock that never runs backward.
     ///
     /// # Errors
     /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`];
@@ -282,8 +282,7 @@ impl Receiver {
 
     /// Removes the packet that [`peek`](Self::peek) returned.
     ///
-    /// # Errors
-    /// An error of [`Domain::write`], if a report to the sender is due and fails.
+    /// # Errors An error of [`Domain::write`], if a record for the sender is due and cannot be written.
     ///
     /// # Panics
     /// If no packet was peeked.

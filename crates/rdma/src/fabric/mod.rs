@@ -32,7 +32,8 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Returns true if this machine has the provider. First removes stale segments, as [`Domain::open`] does.
+    /// Returns true if this machine has the provider. First removes stale shared memory segments, as [`Domain::open`]
+    /// does.
     #[must_use]
     pub fn is_here(self) -> bool {
         segments::forget_the_dead();
@@ -222,9 +223,10 @@ pub struct Domain {
     /// The domain's number, which differs between the domains of this process.
     number: u64,
     address: Vec<u8>,
-    /// The addresses of the peers, and the peers.
+    /// The peers, each with its address.
     peers: Vec<(Vec<u8>, Peer)>,
     /// Indexed by context: the tag of the write in progress that uses the context; `None` if no write uses the context.
+    /// A context is the number with which libfabric reports that a write has completed.
     under_way: Vec<Option<u64>>,
     /// The contexts that no write uses.
     free: Vec<usize>,

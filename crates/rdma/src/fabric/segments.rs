@@ -1,6 +1,6 @@
-//! The shared memory segments of endpoints of the provider `shm`. libfabric creates one segment for each endpoint,
-//! and removes it with the endpoint. A killed process leaves its segments behind; the next process that opens a
-//! domain removes them.
+//! The shared memory segments of endpoints of the provider `shm`. libfabric creates one segment for each endpoint, and
+//! removes it with the endpoint. A killed process leaves its segments behind. The next process that opens a domain
+//! removes them.
 //!
 //! A segment's name is `raddle-NAMESPACE-PROCESS:…`. The name contains the PID namespace, because processes of another
 //! PID namespace may share the folder, and their process numbers mean nothing in this namespace. Only segments of the

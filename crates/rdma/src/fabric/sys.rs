@@ -1,4 +1,4 @@
-//! Calls of libfabric through `shim.c`. This is the crate's only module with `unsafe`.
+//! Calls libfabric through `shim.c`. This is the crate's only module with `unsafe`.
 //!
 //! libfabric and the peers access only memory that was passed to [`Handle::register`]. The handle keeps that memory
 //! until the endpoint is closed. So a write in progress never reads freed memory, and no peer writes to freed memory.
@@ -272,7 +272,7 @@ impl Handle {
     }
 
     /// Lets libfabric make progress. Calls `done` with the contexts of writes that have completed or failed: at most
-    /// one batch per call, so that the call always returns soon.
+    /// `BATCH` writes per call, so that the call always returns soon.
     #[expect(unsafe_code, reason = "the function calls libfabric")]
     pub(super) fn poll(&mut self, mut done: impl FnMut(usize, Result<(), Code>)) -> Result<(), Code> {
         let mut contexts = [ptr::null_mut(); BATCH];

@@ -1,5 +1,5 @@
-//! 64-bit checks over words. A check detects a mixture of old and new words. It does not protect against a peer that
-//! forges the check.
+//! 64-bit checksums over words. A checksum detects a mixture of old and new words. It does not protect against a peer
+//! that forges the checksum.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,20 +25,20 @@ const fn step(state: u64, word: u64) -> u64 {
     (state.rotate_left(29) ^ word).wrapping_mul(GOLDEN)
 }
 
-/// The state of a check to which words are added.
+/// The state of a checksum that is computed word by word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check {
     lanes: [u64; LANES],
 }
 
 impl Check {
-    /// Begins the check of an entry with the sequence number, the due time, and the word with length and tag.
+    /// Begins the checksum of an entry with the sequence number, the due time, and the word with length and tag.
     pub(super) const fn of_entry(sequence: u64, due: u64, packed: u64) -> Self {
         let state = mix(step(step(mix(sequence), due), packed));
         Self { lanes: [state, !state, state.rotate_left(16), !state.rotate_left(48)] }
     }
 
-    /// Adds the payload, and returns the check of the entry.
+    /// Adds the payload, and returns the checksum of the entry.
     #[inline]
     pub(super) fn over(mut self, payload: &[AtomicU64]) -> u64 {
         let (fours, rest) = payload.as_chunks::<LANES>();
@@ -54,7 +54,7 @@ impl Check {
     }
 }
 
-/// Returns the check of a receiver's record.
+/// Returns the checksum of a receiver's record.
 pub(super) const fn of_record(taken: u64, beat: u64) -> u64 {
     mix(step(mix(taken ^ FIRST), beat))
 }

@@ -21,12 +21,13 @@
 //!
 //! The ring has no tail pointer. Providers make different promises about the order in which words become visible:
 //! `tcp;ofi_rxm` writes in order, shared memory and RDMA promise no order within a write, and over TCP even one word
-//! may arrive in two pieces. So the ring relies on no order. An entry carries its sequence number, and a 64-bit check
-//! over sequence number, due time, length, tag and payload. The receiver takes the entry if the sequence number is the
-//! next one and the check matches. A mixture of an old and a new entry passes the check with a probability of 2⁻⁶⁴. The
-//! sequence number is the last word, so that with a provider that writes in order, the receiver computes the check of
-//! an entry only once. The record also has a check, for the same reason. In addition, each record has a counter, the
-//! beat, which is greater than the beat of the previous record. The sender ignores a record with an older beat.
+//! may arrive in two pieces. So the ring relies on no order. An entry carries its sequence number, and a 64-bit
+//! checksum over sequence number, due time, length, tag and payload. The receiver takes the entry if the sequence
+//! number is the next one and the checksum matches. A mixture of an old and a new entry has a matching checksum with a
+//! probability of 2⁻⁶⁴. The sequence number is the last word, so that with a provider that writes in order, the
+//! receiver computes the checksum of an entry only once. The record also has a checksum, for the same reason. In
+//! addition, each record has a counter, the beat, which is greater than the beat of the previous record. The sender
+//! ignores a record with an older beat.
 //!
 //! The ring needs one promise: if a write is posted after an earlier write to the same words has completed, the words
 //! of the later write remain. All reliable connections of libfabric keep this promise. Neither end posts a write before
@@ -36,14 +37,14 @@
 //!
 //! Each end keeps the counts of packets pushed and taken in private memory, which the peer cannot write. If a sequence
 //! number cannot occur, even as a mixture of bytes, the end reports [`Broken`]. An end also reports [`Broken`] for a
-//! record with a valid check and an impossible count. A peer that writes an invalid payload or check creates an entry
-//! that never becomes complete. Such an entry has the same effect as silence, and [`Receiver::is_partial`] reports it.
-//! The receiver compares a length with the size of the slot before it uses the length. The check is not a signature: a
-//! peer can send any packet. A peer can also overwrite the words from which this end writes; only that peer then
-//! receives wrong data.
+//! record with a valid checksum and an impossible count. A peer that writes an invalid payload or checksum creates an
+//! entry that never becomes complete. Such an entry has the same effect as silence, and [`Receiver::is_partial`]
+//! reports it. The receiver compares a length with the size of the slot before it uses the length. The checksum is not
+//! a signature: a peer can send any packet. A peer can also overwrite the words from which this end writes. Only that
+//! peer then receives wrong data.
 //!
-//! Cost: the sender copies a packet's words once, and reads the copy once for the check. The receiver reads a packet's
-//! words once for the check and once to copy the packet.
+//! Cost: the sender copies a packet's words once, and reads the copy once for the checksum. The receiver reads a
+//! packet's words once for the checksum and once to copy the packet.
 
 mod check;
 mod receiver;
@@ -62,7 +63,7 @@ pub const PERIOD: Duration = Duration::from_millis(250);
 /// Time without a new record after which the sender considers the receiver gone.
 pub const SILENCE: Duration = Duration::from_millis(1_500);
 
-/// Number of words between the payload and the end of an entry: due time, length and tag, check, sequence number.
+/// Number of words between the payload and the end of an entry: due time, length and tag, checksum, sequence number.
 const BEHIND: usize = 4;
 
 /// Offsets of the words of a receiver's record.
@@ -71,7 +72,7 @@ const BEAT: usize = 1;
 const RECORD_CHECK: usize = 2;
 const RECORD: Range<usize> = 0..3;
 
-/// The bit at which an entry's tag begins; the length occupies the lower bits.
+/// The bit at which an entry's tag begins. The length occupies the lower bits.
 const TAG: u32 = 32;
 
 /// Carries the writes of a ring's end to the other end.
@@ -88,7 +89,7 @@ pub trait Wire {
     fn write(&mut self, words: Range<usize>, tag: u32) -> Result<bool, Self::Error>;
 }
 
-/// The size of a ring. Both ends must have the same shape.
+/// The shape of a ring: its capacity and the maximum size of a packet. Both ends must have the same shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     capacity: u32,

@@ -15,10 +15,10 @@ pub struct Receiver<W> {
     words: W,
     shape: Shape,
     taken: u64,
-    /// The next entry, if it has arrived completely and its check has matched.
+    /// The next entry, if it has arrived completely and its checksum has matched.
     next: Option<Entry>,
     is_partial: bool,
-    /// The count of packets taken that the latest record contains.
+    /// The value of `taken` in the latest record.
     told: u64,
     /// The time at which [`keep_up`](Self::keep_up) most recently wrote a record. Records that [`take`](Self::take)
     /// writes do not count.
@@ -31,8 +31,7 @@ pub struct Receiver<W> {
 impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// Creates the receiver of an empty ring.
     ///
-    /// # Panics
-    /// If the memory does not have the ring's shape.
+    /// # Panics If `words` does not have the number of words that the shape requires.
     pub fn new(words: W, shape: Shape) -> Self {
         assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
         Self {
@@ -70,7 +69,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
         let [due, packed, check] = [0, 1, 2].map(|place| behind[place].load(Ordering::Relaxed));
         let len = packed as u32;
-        // Until the check matches, the length may be a mixture of bytes with any value.
+        // Until the checksum matches, the length may be a mixture of bytes with any value.
         let entry = Entry { due, len, tag: (packed >> TAG) as u8 };
         let holds = len <= self.shape.packet_bytes && entry.packed() == packed && {
             let words = &self.words[self.shape.entry(slot, len as usize)];
@@ -140,8 +139,8 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         if self.taken - self.told >= self.shape.eighth() { self.tell(wire).map(drop) } else { Ok(()) }
     }
 
-    /// Writes a record to the sender if a record is due. Call this at least every few milliseconds. `now` may come from
-    /// any clock that never runs backward.
+    /// Writes a record to the sender if a record is due. Call this method at least every few milliseconds. `now` may
+    /// come from any clock that never runs backward.
     ///
     /// # Errors
     /// If the [`Wire`] fails.

@@ -50,8 +50,7 @@ pub enum Refused<E> {
 impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
     /// Creates the sender of an empty ring.
     ///
-    /// # Panics
-    /// If the memory does not have the ring's shape.
+    /// # Panics If `words` does not have the number of words that the shape requires.
     pub fn new(words: W, shape: Shape) -> Self {
         assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
         let under_way = vec![false; shape.capacity as usize].into();
@@ -226,7 +225,7 @@ fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     }
 }
 
-/// Completes an entry, whose payload must already be written: writes due time, length and tag, check and sequence
+/// Completes an entry whose payload is already written: writes its due time, length and tag, checksum and sequence
 /// number.
 fn close(payload: &[AtomicU64], behind: &[AtomicU64], sequence: u64, entry: Entry) {
     let check = Check::of_entry(sequence, entry.due, entry.packed()).over(payload);

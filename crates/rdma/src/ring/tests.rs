@@ -329,7 +329,7 @@ proptest! {
                 3 => pair.keep_up(),
                 4 => pair.net.step(draw),
                 5 => {
-                    // Writes a record with a valid check but arbitrary values.
+                    // Writes a record with a valid checksum but arbitrary values.
                     let memory = &pair.net.memories[SENDER];
                     let beat = draw as u64;
                     for (place, word) in [value, beat, check::of_record(value, beat)].into_iter().enumerate() {

@@ -4,7 +4,7 @@ use raddle_core::{NodeId, Packet};
 use raddle_wire::ethernet::ADDRESSES;
 use raddle_wire::{Framing, HeaderInfo, Mac, Shim};
 
-/// Replaces the contents of `frame` by the Ethernet frame of `packet`. `bytes` are the packet's bytes. If `bytes` is
+/// Replaces the contents of `frame` with the Ethernet frame of `packet`. `bytes` are the packet's bytes. If `bytes` is
 /// `None`, the packet is encoded with a payload of zeros.
 ///
 /// A packet that is an Ethernet frame loses its frame check sequence, if it has one. A tag in front of the frame moves

@@ -24,7 +24,8 @@ pub(super) fn split(plan: &Plan<'_>) -> Split {
 /// found so far.
 struct Search {
     routing: Routing,
-    /// Hash of the flow; selects the first next hop to try, so that equally loaded paths are chosen equally often.
+    /// Hash of the flow. It selects the next hop that is tried first, so that equally loaded paths are chosen equally
+    /// often.
     hash: u64,
     /// Next hops to try, indexed by the depth of the search.
     ports: Vec<Vec<PortId>>,

@@ -44,7 +44,7 @@ pub struct Sharing {
 /// The component that selects the links that the flows of a transport use.
 pub enum Ways {
     /// The routing selects the links. The function makes a flow's first packet, which [`Spread::AsForwarded`] passes
-    /// from forwarder to forwarder; `number` is the flow's index among the flows of its source, from 0.
+    /// from forwarder to forwarder. `number` is the flow's index among the flows of its source, from 0.
     Routed(fn(&Flow, number: u64) -> Packet),
     /// The transport itself selects the links.
     Own(Split),
@@ -65,14 +65,14 @@ pub enum Spread {
     LeastLoaded,
 }
 
-/// Usable capacity of each link slot in bit/s; the share `headroom` of each link stays free.
+/// Usable capacity of each link slot in bit/s. The share `headroom` of each link's rate stays free.
 pub(crate) fn capacities(topology: &Topology, headroom: f64) -> Vec<f64> {
     let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
     let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
     usable(&rates, headroom)
 }
 
-/// Max-min fair sharing of the topology's links; the share `headroom` of each link stays free.
+/// Max-min fair sharing of the topology's links. The share `headroom` of each link's rate stays free.
 pub(crate) fn max_min(topology: &Topology, headroom: f64) -> Box<dyn Fluid> {
     Box::new(MaxMin::new(&capacities(topology, headroom)))
 }

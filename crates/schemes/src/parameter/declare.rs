@@ -1,4 +1,4 @@
-//! Declaration of a scheme's parameters as the fields of a struct, from which macros derive the [`Parameter`]s.
+//! Declares a scheme's parameters as the fields of a struct. Macros derive the [`Parameter`]s from these fields.
 
 use super::{Parameter, Settings, Value, is_same};
 use raddle_core::{Bytes, Duration, Rate};
@@ -10,11 +10,11 @@ use std::ops::{RangeFrom, RangeInclusive};
 /// The default decides the kind of [`Value`] in an experiment: `2` is a count, `0.1` a fraction, `Bytes(1_500)` a size.
 /// A field of an integer type may hold a size in bytes. A field of type `Option<Duration>` or `Option<Rate>` is `None`
 /// if the value is 0. Two forms refer to a declaration elsewhere:
-/// - `mode: Mode;`, where [`choices!`](crate::choices) declares the words of `Mode`, the first by default;
+/// - `mode: Mode;`, where [`choices!`](crate::choices) declares the words of `Mode`. The first word is the default.
 /// - `hold: Duration = HOLD;` is a [`Parameter`] that several schemes share.
 ///
-/// The struct gets the constant `LIST`, for [`Info::parameters`](crate::scheme::Info::parameters), the function `of`,
-/// which reads the struct from [`Settings`], and an implementation of [`Default`].
+/// The struct gets three items: the constant `LIST` for [`Info::parameters`](crate::scheme::Info::parameters), the
+/// function `of` that reads the struct from [`Settings`], and an implementation of [`Default`].
 ///
 /// ```
 /// use raddle_core::{Bytes, Duration};
@@ -137,7 +137,7 @@ macro_rules! choices {
 
 /// A type that a field of [`parameters!`](crate::parameters) may have.
 pub trait Field: Sized {
-    /// A value of the kind that the field holds; for counts, the greatest value that the type can hold.
+    /// A value of the kind that the field holds. For counts, this is the greatest value that the type can hold.
     const LIKE: Value;
 
     /// The allowed words if the field is a choice, the default first; otherwise empty.
@@ -252,7 +252,8 @@ impl Literal<RangeFrom<Duration>> {
     }
 }
 
-/// Checks the parameter of a field of type `T` and returns it; for [`parameters!`](crate::parameters).
+/// Checks the parameter of a field of type `T` and returns it. The macro [`parameters!`](crate::parameters) calls this
+/// function.
 ///
 /// # Panics
 /// If the parameter's name is not `field`, if the field cannot hold all values in the parameter's range, or if the
@@ -271,7 +272,7 @@ pub const fn declared<T: Field>(field: &str, parameter: Parameter) -> Parameter 
     parameter
 }
 
-/// Reads the next field of a struct; for [`parameters!`](crate::parameters).
+/// Reads the next field of a struct. The macro [`parameters!`](crate::parameters) calls this function.
 ///
 /// # Panics
 /// If there is no next value, or if the field cannot hold the value. [`declared`] and [`Settings::values_of`] rule out
@@ -283,7 +284,7 @@ pub fn read<T: Field>(values: &mut impl Iterator<Item = Value>) -> T {
 }
 
 impl Settings {
-    /// The values in order of declaration; for [`parameters!`](crate::parameters).
+    /// The values in order of declaration. The macro [`parameters!`](crate::parameters) calls this function.
     ///
     /// # Panics
     /// If these settings hold other parameters than `list`.

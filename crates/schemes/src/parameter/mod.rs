@@ -21,7 +21,8 @@ pub enum Value {
     Bytes(u64),
     /// A whole number.
     Count(u64),
-    /// A number from 0 to 1, or a percentage, written `"5%"`; any number if the parameter's range goes beyond 1.
+    /// A number from 0 to 1, or a percentage, written `"5%"`. If the parameter's range goes beyond 1, the number may be
+    /// greater than 1.
     Fraction(f64),
     /// `true` or `false`.
     Flag(bool),
@@ -223,7 +224,7 @@ impl Settings {
         Self { parameters, values: parameters.iter().map(|parameter| parameter.default).collect() }
     }
 
-    /// Sets a parameter; the caller checks the value with [`Parameter::allows`] first.
+    /// Sets a parameter. The caller checks the value with [`Parameter::allows`] first.
     ///
     /// # Panics
     /// If there is no such parameter, or if the parameter does not allow the value.

@@ -31,7 +31,7 @@ impl ShortestPaths {
         &self.topology
     }
 
-    /// The routing without the links in `down`.
+    /// The routing of the fabric without the links in `down`.
     fn without(&self, down: &BTreeSet<LinkId>) -> Arc<Routing> {
         let key: Vec<LinkId> = down.iter().copied().collect();
         let mut surviving = self.surviving.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +112,7 @@ impl NextHops {
     }
 
     /// The verdict for a packet. `pick` receives the routing and the number of next hops, and returns the index of the
-    /// next hop that the packet takes. If there is only one next hop, `pick` need not be called.
+    /// next hop that the packet takes. If there is only one next hop, `pick` is not always called.
     ///
     /// # Panics
     /// If `pick` returns an index that is not less than the number of next hops.
@@ -135,7 +135,7 @@ impl NextHops {
         self.routing.as_ref()
     }
 
-    /// Notes that a link anywhere in the fabric went down or came up.
+    /// Records that a link anywhere in the fabric went down or came up.
     pub fn link(&mut self, link: LinkId, up: bool) {
         if up {
             self.known.down.remove(&link);

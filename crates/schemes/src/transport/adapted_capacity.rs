@@ -3,9 +3,9 @@
 //! (§5.2; specifications/pdq.md §6 and §7).
 //!
 //! After an interval of length T, the capacity C changes: `C := C + (T/d) · (alpha · (line - y) - beta · q · 8/d)`. T
-//! is about the average round trip d of the flows on the link, and y is the arrival rate. q is the least backlog in
-//! bytes during the interval, without the packet in transmission. The current backlog would be a worse measure than q,
-//! because it depends mostly on which packets happen to arrive together.
+//! is about d, the average round trip of the flows on the link. `line` is the link's rate, y is the arrival rate, and q
+//! is the least backlog in bytes during the interval, without the packet in transmission. The current backlog would be
+//! a worse measure than q, because it depends mostly on which packets happen to arrive together.
 //!
 //! Flows that began together keep sending their packets together. If d were shorter than the total serialization delay
 //! of one packet from each flow, q would count such packets as a standing queue. Therefore d is at least this
@@ -37,7 +37,7 @@ pub struct Gains {
     pub queue: f64,
 }
 
-/// The capacity of one link, and the measurements that adapt the capacity.
+/// The capacity of one link, and the measurements on which the capacity depends.
 #[derive(Debug, Clone)]
 pub(crate) struct AdaptedCapacity {
     gains: Gains,
@@ -129,8 +129,8 @@ impl AdaptedCapacity {
         }
     }
 
-    /// A packet of `size` bytes joins the queue of a link with `flows` flows. `most` limits the
-    /// capacity as in [`tick`](Self::tick).
+    /// Records that a packet of `size` bytes joins the queue of a link with `flows` flows. `most` limits the capacity
+    /// as in [`tick`](Self::tick).
     pub(crate) fn joined(&mut self, now: Time, size: u32, flows: usize, most: f64) {
         if self.ends == Time::NEVER {
             self.begin_interval(now, now, flows, most);
@@ -162,13 +162,14 @@ impl AdaptedCapacity {
         flows as f64 * f64::from(8 * self.largest) * (PS_PER_S / self.line)
     }
 
-    /// The port begins to send a packet of `size` bytes.
+    /// Records that the port begins to send a packet of `size` bytes.
     pub(crate) fn begins(&mut self, now: Time, size: u32, port: &PortState) {
         self.backlog.leave(now, size, port);
         self.least = self.least.min(self.backlog.waiting(now));
     }
 
-    /// A packet of `size` bytes that had [joined](Self::joined) has left the port, or was lost there.
+    /// Records that a packet of `size` bytes that had [joined](Self::joined) the queue has left the port or was lost
+    /// there.
     pub(crate) fn left(&mut self, size: u32) {
         self.backlog.left(size);
     }
@@ -178,7 +179,7 @@ impl AdaptedCapacity {
         self.capacity = self.capacity.min(most * self.line);
     }
 
-    /// Adapts the capacity after an interval of `elapsed` picoseconds; `round_trip` is d in picoseconds.
+    /// Adapts the capacity after an interval of `elapsed` picoseconds. `round_trip` is d in picoseconds.
     fn adapt(&mut self, elapsed: f64, round_trip: f64, most: f64) {
         let arrived = self.arrived as f64 * (PS_PER_S / elapsed);
         let standing = (8 * self.least) as f64 * (PS_PER_S / round_trip);
@@ -189,7 +190,7 @@ impl AdaptedCapacity {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
 mod tests {
     use super::*;
 

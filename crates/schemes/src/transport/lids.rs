@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 /// these times is 21.4 ms.
 pub(crate) const QUARANTINE: Duration = Duration::from_ms(25);
 
-/// The numbers of the flows that a node sends, 1 to 65,535, and the flows that wait for a number. A number is reused
+/// The numbers (1 to 65,535) of the flows that a node sends, and the flows that wait for a number. A number is reused
 /// only after the [`QUARANTINE`].
 #[derive(Debug, Default)]
 pub(crate) struct Lids {
@@ -57,7 +57,7 @@ impl Lids {
     }
 
     /// The time at which a number becomes free for a waiting flow; [`Time::NEVER`] if no flow waits, or if live flows
-    /// have all numbers.
+    /// use all numbers.
     pub(crate) fn next_due(&self) -> Time {
         if self.waiting.is_empty() {
             return Time::NEVER;

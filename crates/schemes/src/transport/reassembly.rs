@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Greatest accepted distance, in packets, between a packet and the first missing packet. Packets at a greater distance
-/// are damaged, and do not count as arrived. Without this limit, a packet at distance n would cost n bytes of memory.
+/// count as damaged, not as arrived. Without this limit, a packet at distance n would cost n bytes of memory.
 const FARTHEST: u32 = 1 << 20;
 
 /// One incoming flow.

@@ -10,7 +10,7 @@
 
 use raddle_core::{Duration, Rate, Time};
 
-/// The rate at which frames may begin.
+/// A rate, and the debt that enforces the rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RecoveringRate {
     line_rate: u64,
@@ -80,7 +80,7 @@ impl RecoveringRate {
         self.settled + Duration::from_ps(self.debt.div_ceil(self.rate))
     }
 
-    /// Reduces the debt by the bits that the current rate has paid since `settled`.
+    /// Reduces the debt by the number of bits that the current rate gives since `settled`. Sets `settled` to `now`.
     fn settle(&mut self, now: Time) {
         let decayed = self.rate.saturating_mul(now.since(self.settled).as_ps());
         self.debt = self.debt.saturating_sub(decayed);

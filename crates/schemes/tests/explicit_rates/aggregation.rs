@@ -31,12 +31,12 @@ pub(crate) fn tree() -> Arc<Topology> {
     Arc::new(builders::folded_clos(4, 3, 1, GBPS, GBPS, DELAY).expect("a tree"))
 }
 
-/// A flow without a deadline that starts at `start` after time zero.
+/// A flow that starts at `start` after time zero and has no deadline.
 pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Duration) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + start)
 }
 
-/// Query aggregation: `count` flows of 2 to 198 KB to one receiver, which all start at time zero. The other servers
+/// Query aggregation: `count` flows of 2 to 198 KB to one receiver. All flows start at time zero. The other servers
 /// take turns as the sender of a flow. If `with_deadlines` is true, deadlines are drawn from an exponential
 /// distribution with a mean of 20 ms. Deadlines below 3 ms become 3 ms.
 pub(crate) fn query(seed: u64, count: u32, with_deadlines: bool) -> Vec<Flow> {
@@ -164,8 +164,8 @@ pub(crate) struct Case {
 }
 
 /// Runs a thousand cases of two to eight flows between servers of the tree, each case once without losses and once with
-/// 3% loss. Half of the flows have deadlines. Asserts that every flow ends; only flows with deadlines may fail to end,
-/// and only if the transport gives up flows.
+/// 3% loss. About half of the flows have deadlines. Asserts that every flow ends; only flows with deadlines may fail to
+/// end, and only if the transport gives up flows.
 pub(crate) fn all_end(transport: &str, case: impl Fn(&mut Stream) -> Case) {
     let topology = tree();
     for seed in 0..1_000 {

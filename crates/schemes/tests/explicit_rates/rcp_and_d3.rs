@@ -130,7 +130,7 @@ fn oracle_13_2_a_lone_flow_across_the_tree() {
 }
 
 /// The flows 0, 1 and 2 have sizes 1, 2 and 3 and deadlines 1, 4 and 6. In a fluid model, they keep the link busy until
-/// the end, and flow 1 misses its deadline if the flows arrive in the order 0, 2, 1. The test omits this order: in the
+/// time 6, and flow 1 misses its deadline if the flows arrive in the order 0, 2, 1. The test omits this order: in the
 /// packet engine, the result depends on which of the two later flows requests a rate first after flow 0 has ended.
 ///
 /// The unit of deadlines is 20 ms, and the unit of sizes is the number of bytes that the link carries in 20 ms.

@@ -128,10 +128,10 @@ fn a_victim_of_pauses_is_spared() {
 }
 
 /// Oracle 5 of specifications/transports.md §7: a flow without competition, whose first link loses the share p = 1% of
-/// all packets, uses the share (1 - p) / (1 + p (w - 1)) of the link's rate. Here w is the number of packets that leave
-/// from a lost packet until the arrival of the NAK. The next packet crosses two links, each with 1 us of propagation
-/// and 216.8 ns of serialization. The NAK, with 9.6 ns of serialization, crosses both links back. In these 4.4528 us,
-/// 20.5 packets leave, so w is 22 including the lost packet.
+/// all packets, uses the share (1 - p) / (1 + p (w - 1)) of the link's rate. Here w is the number of packets that the
+/// sender sends, from the lost packet on, until the NAK arrives. The packet after the lost one crosses two links, each
+/// with 1 us of propagation and 216.8 ns of serialization. The NAK, with 9.6 ns of serialization, crosses both links
+/// back. In these 4.4528 us, 20.5 packets leave, so w is 22 including the lost packet.
 #[test]
 fn a_lossy_link_costs_a_window_a_loss() {
     const PACKETS: u64 = 50_000;

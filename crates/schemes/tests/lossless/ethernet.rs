@@ -62,7 +62,7 @@ impl Lossless {
         self
     }
 
-    /// A simulation of these flows; the function `around` can wrap or replace the parts of a node.
+    /// A simulation of these flows. The function `around` can wrap or replace the parts of a node.
     pub(crate) fn simulation<O: Observer>(
         &self,
         flows: Vec<Flow>,
@@ -198,7 +198,8 @@ impl Observer for Counted {
     }
 }
 
-/// A pause frame from `host` that stops all priorities for `quanta` units of 512 bit times; 0 ends the pauses.
+/// A pause frame from `host` that stops all priorities for `quanta` units of 512 bit times. If `quanta` is 0, the frame
+/// ends the pauses.
 pub(crate) fn pause(host: u32, quanta: u16) -> Packet {
     let pause = Pause { src: Mac::host(host), enabled: 0xFF, quanta: [quanta; 8] };
     Packet::new(Pause::LEN as u32, Header::Pfc(pause))

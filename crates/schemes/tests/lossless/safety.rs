@@ -51,7 +51,7 @@ fn pairs(pattern: usize, hosts: u32, stream: &mut Stream) -> Vec<(u32, u32)> {
     }
 }
 
-/// Flows of 1 to 24,000 bytes with various priorities, rates and arrival processes, which begin within 10 us.
+/// Flows of 1 to 24,000 bytes with various priorities, rates and arrival processes. All flows begin within 10 us.
 fn flows(pairs: &[(u32, u32)], stream: &mut Stream) -> Vec<Flow> {
     let mut all: Vec<Flow> = Vec::new();
     for &(src, dst) in pairs {

@@ -168,7 +168,8 @@ impl Schedule {
         self.topology.surviving(|link| !lasting.contains(&link))
     }
 
-    /// Asserts that at the end, nodes that can reach each other know the same live flows and compute the same rates.
+    /// Asserts that at the end of a run, nodes that can reach each other know the same live flows and compute the same
+    /// rates.
     fn assert_recovered(&self, rack: &Rack, what: &str) {
         let routing = Routing::new(Arc::new(self.surviving()));
         let reach = |a: NodeId, b: NodeId| a == b || routing.distance(a, b).is_some();

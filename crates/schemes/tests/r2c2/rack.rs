@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-/// The results of a run that tests read.
+/// The part of a run's results that tests read.
 #[derive(Default)]
 pub(crate) struct Heard {
     /// Data packets that left their source, with the time and the link.

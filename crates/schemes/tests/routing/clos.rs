@@ -73,7 +73,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// True if the packet is tagged as an Exp-response, or, if `response` is false, as an Exp-request.
+    /// True if the packet has a tag of this kind: Exp-response if `response` is true, otherwise Exp-request.
     pub(crate) fn is_tagged(&self, response: bool) -> bool {
         matches!(&self.packet.header, Header::Exp(tagged) if tagged.tag.is_response == response)
     }

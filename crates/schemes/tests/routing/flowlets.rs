@@ -1,4 +1,4 @@
-//! Routings with flowlets, which are LetFlow, CONGA and HULA, with TCP in the packet engine.
+//! The routings that use flowlets (LetFlow, CONGA and HULA), with TCP in the packet engine.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -23,9 +23,9 @@ struct Heard {
     topology: Arc<Topology>,
     /// Delivery times of flows, by the flow's key in packets.
     delivered: BTreeMap<FlowKey, Time>,
-    /// Number of packets with an overlay header, counted on each link.
+    /// Number of packets with an overlay header. A packet counts once for each link that it crosses.
     overlays: u64,
-    /// Number of probes, counted on each link.
+    /// Number of probes. A probe counts once for each link that it crosses.
     probes: u64,
     /// Number of probes, and of packets with an overlay header, that crossed a host's link.
     told_hosts: u64,
@@ -100,9 +100,9 @@ fn random(count: u32) -> Vec<Flow> {
     (0..count).map(flow).collect()
 }
 
-/// Each host of one leaf sends 10 MB to a host of the other leaf, which takes 8.4 ms at line rate. Each flow starts 0.5
-/// ms after the previous flow, so the last flow starts at 3.5 ms. If no two flows share an uplink, the last flow ends
-/// at about 11.9 ms.
+/// Each host of one leaf sends 10 MB to a host of the other leaf. At line rate, a flow takes 8.4 ms. Each flow starts
+/// 0.5 ms after the previous flow, so the last flow starts at 3.5 ms. If no two flows share an uplink, the last flow
+/// ends at about 11.9 ms.
 #[test]
 fn flows_that_see_congestion_share_no_uplink_if_they_need_not() {
     let topology = leaf_spine();

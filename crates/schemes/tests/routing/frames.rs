@@ -42,7 +42,7 @@ struct Fabric {
     decoders: Decoders,
     /// True if queues set an ECN mark on every packet that allows marks.
     is_congested: bool,
-    /// Number of links that a packet with a tag or a shim has crossed.
+    /// Number of arrivals, at switches, of packets with a tag or a shim.
     with_tags: u32,
 }
 
@@ -65,7 +65,7 @@ impl Fabric {
         }
     }
 
-    /// Carries a frame that a host sends through the fabric. Returns the frames that leave the fabric, each with the
+    /// Carries a frame from host `host` through the fabric. Returns the frames that leave the fabric, each with the
     /// receiving host.
     fn carry(&mut self, host: u32, bytes: Vec<u8>) -> Vec<(NodeId, Vec<u8>)> {
         let mut arrived = Vec::new();

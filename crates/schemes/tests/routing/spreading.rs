@@ -123,7 +123,7 @@ fn receivers_hide_reordering_from_tcp() {
 }
 
 /// Two links fail during traffic and are repaired: one between an aggregation switch and a core, one between an edge
-/// and an aggregation switch. The senders learn of each change 200 us later.
+/// and an aggregation switch. The nodes learn of each change 200 us later.
 #[test]
 fn flows_survive_failures() {
     let topology = fat_tree();

@@ -37,7 +37,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Runs to the end of all events or to the time limit.
+    /// Runs until no events are left, or until the time limit.
     pub(crate) fn run(&self, flows: Vec<Flow>, config: Config) -> Simulation<Delivered> {
         let transport = registry().transport(self.transport).expect("a transport of the registry");
         let settings = settings(transport.info.parameters, &self.settings);

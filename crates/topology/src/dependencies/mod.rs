@@ -1,4 +1,4 @@
-//! Dependencies between links with flow control: a check before a run that no cycle of links can deadlock.
+//! Dependencies between links with flow control. Before a run, they show whether a cycle of links can deadlock.
 //!
 //! A packet that arrived over a link keeps its buffer until its egress link sends it. A link therefore
 //! depends on each link that its packets may take next, whatever their destinations. If the dependencies

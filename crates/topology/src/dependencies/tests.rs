@@ -157,7 +157,7 @@ fn a_thousand_hosts_take_no_time() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Checks, in random graphs, that a cycle that is found is a real cycle, and that a tree has no cycle.
+    /// Checks, in random graphs, that each reported cycle is a real cycle, and that a tree has no cycle.
     #[test]
     fn a_cycle_is_one(
         count in 2..9_usize,

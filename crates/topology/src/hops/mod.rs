@@ -49,8 +49,8 @@ impl Hops {
         hops
     }
 
-    /// Returns the number of ordered pairs of hosts by distance. Pairs of a host with itself are at distance
-    /// 0.
+    /// Returns, for each distance in hops, the number of ordered pairs of hosts at this distance. Pairs of a host with
+    /// itself are at distance 0.
     #[must_use]
     pub fn histogram(&self) -> &[u64] {
         &self.histogram

@@ -11,8 +11,8 @@ use raddle_core::text::{Misread, Word, lines, scaled};
 /// As in HPCC's simulator, line breaks have no meaning, and text after the announced number of links is ignored.
 ///
 /// # Errors
-/// Returns an error with line and column if the text is not such a file, the fabric is impossible, or a link's error
-/// rate is not 0. A [`Topology`] cannot represent link errors.
+/// Returns an error with line and column if the text is not such a file, if the fabric is impossible, or if a link's
+/// error rate is not 0. A [`Topology`] cannot represent link errors.
 pub fn read_hpcc(text: &str) -> Result<Topology, ReadError> {
     let words: Vec<Word<'_>> = lines(text).flatten().collect();
     let (graph, places) = graph(&words).map_err(|Misread { line, column, problem }| ReadError {

@@ -107,8 +107,8 @@ impl Search<'_> {
     fn shortest(&mut self, src: NodeId, passed: &[NodeId], taken: &[LinkId]) -> Option<Vec<LinkId>> {
         let topology = self.routing.topology();
         let mut came_by: FxHashMap<NodeId, Option<LinkId>> = FxHashMap::default();
-        // The heap returns the entry with the fewest links in total; among equals, the entry with the fewest links
-        // left, then the entry with the greatest random number.
+        // The heap returns the entry with the fewest links in total. Among entries with equal totals, it returns the
+        // entry with the fewest links left, and then the entry with the greatest random number.
         let mut open = BinaryHeap::from([(Reverse(0), 0_u32, 0, src, None)]);
         while let Some((_, hops, _, at, by)) = open.pop() {
             if came_by.contains_key(&at) {

@@ -22,7 +22,7 @@ pub enum Choice {
     /// The shortest paths, selected hop by hop as in flow-level ECMP.
     Ecmp,
     /// The `k` shortest loopless paths with nearly equal probability (Yen, 1971). If there are more paths of the
-    /// greatest length than places left among the `k`, a random choice of these paths is used.
+    /// greatest length than places left among the `k`, a random subset of these paths is used.
     KShortest {
         /// Number of paths, at least 1.
         k: u32,

@@ -99,8 +99,9 @@ impl Box<'_> {
         });
     }
 
-    /// Adds to `load` the expected traversals of `wlb` or `romm`: the packet goes to a waypoint, uniform in the box,
-    /// and then to the destination. Each half of the route takes the dimensions in a uniformly random order.
+    /// Adds to `load` the expected traversals of `wlb` or `romm`: the packet goes to a waypoint, and then to the
+    /// destination. All nodes of the box are equally likely waypoints. Each half of the route takes the dimensions in a
+    /// uniformly random order.
     fn by_waypoint(&self, probability: f64, load: &mut [f64]) {
         let waypoints: u32 = self.hops.iter().map(|hops| hops + 1).product();
         let moving: Vec<usize> = (0..self.hops.len()).filter(|&i| self.hops[i] > 0).collect();

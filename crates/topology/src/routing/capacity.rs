@@ -11,8 +11,7 @@ type Bottlenecks = BTreeMap<u64, u64>;
 impl Routing {
     /// Computes the capacity of the shortest paths that begin with each port of [`Routing::productive`], in the same
     /// order. A capacity is the sum of the paths' bottleneck rates, in bit/s. Clears `out` first. If the destination
-    /// has only one link, that link is left out, since all paths end with it. The link counts only if its other end is
-    /// `at`.
+    /// has only one link, all paths end with this link, so it counts only if its other end is `at`.
     ///
     /// The capacity of each path is computed as if no other path shared its links. A switch that has lost
     /// half of its uplinks therefore has half the capacity, even if the remaining uplinks could carry all

@@ -155,7 +155,7 @@ impl Routing {
     /// particular order. Clears `out` first. Only [`Protocol::Ecmp`] uses `flow_key`.
     ///
     /// # Panics
-    /// If the protocol is not defined on this fabric, or there is no path.
+    /// If the protocol is not defined on this fabric, or if there is no path.
     pub fn weights(
         &self,
         protocol: Protocol,
@@ -188,8 +188,7 @@ impl Routing {
         }
     }
 
-    /// Writes the path that [`Protocol::Ecmp`] chooses for a flow to `out`, as egress ports. Clears `out`
-    /// first.
+    /// Clears `out`, and then writes to `out` the egress ports of the path that [`Protocol::Ecmp`] chooses for a flow.
     ///
     /// # Panics
     /// If there is no path.
@@ -201,7 +200,7 @@ impl Routing {
     /// `src`, `dst` and `flow_key`; the other protocols draw from `rng` and ignore `flow_key`.
     ///
     /// # Panics
-    /// If the protocol is not defined on this fabric, or there is no path.
+    /// If the protocol is not defined on this fabric, or if there is no path.
     pub fn sample(
         &self,
         protocol: Protocol,

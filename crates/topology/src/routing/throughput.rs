@@ -27,7 +27,7 @@ pub enum Pattern {
 /// capacity per node is 8/k of a link's rate. This is the ideal throughput of uniform traffic.
 ///
 /// # Panics
-/// If the fabric is not a torus, or the protocol is not defined on it.
+/// If the fabric is not a torus, or if the protocol is not defined on it.
 #[must_use]
 pub fn throughput_fraction(routing: &Routing, protocol: Protocol, pattern: Pattern) -> f64 {
     let Shape::Torus(dims) = routing.topology().shape() else { panic!("the fabric must be a torus") };

@@ -1,6 +1,5 @@
-//! Routing on a full torus by arithmetic on coordinates. Dimension order computes the weights of
-//! each pair of nodes. For the other protocols, weights are stored for node 0 and translated to
-//! other nodes.
+//! Routing on a full torus by arithmetic on coordinates. For dimension order, weights are computed at each request. For
+//! the other protocols, weights are stored for node 0 and translated to other nodes.
 
 use super::LEAST_WEIGHT;
 use super::box_rows::box_row;

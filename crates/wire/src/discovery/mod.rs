@@ -1,8 +1,8 @@
 //! Topology discovery (specifications/live.md §4): packets in which neighbours report the state of links.
 //!
-//! A [`Hello`] shows that its sender is alive, and states whether packets from the receiver reach
-//! the sender. [`LinkStates`] list links that have failed or recovered. A node floods this packet
-//! after a change. A node also sends its complete list to a neighbour that missed some changes.
+//! A [`Hello`] shows that its sender is alive, and states whether packets from the receiver reach the sender. A
+//! [`LinkStates`] packet lists links that have failed or recovered. A node floods such a packet after a change.
+//! Neighbours whose digests differ also exchange all link states that they know.
 
 mod hello;
 mod link_states;

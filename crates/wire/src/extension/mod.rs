@@ -12,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 
 /// The first byte of packets with a header of another crate.
 pub const TYPE: u8 = 0x95;
-/// Bytes of a [prefix].
+/// Length of a [prefix] in bytes.
 pub const PREFIX: usize = 3;
 
 /// A header of another crate.
@@ -163,8 +163,9 @@ impl Decoders {
         self.frames
     }
 
-    /// Decodes the header at the start of `bytes`. Returns the header and its length. The payload follows,
-    /// then the header's [trailer](HeaderInfo::trailer_len). Bytes after the packet are ignored.
+    /// Decodes the header at the start of `bytes`. Returns the header and its length. In `bytes`, the payload follows
+    /// the header, and the header's [trailer](HeaderInfo::trailer_len) follows the payload. Bytes after the packet are
+    /// ignored.
     ///
     /// # Errors
     /// [`Error`] if the bytes are not a packet that these decoders read, or if the packet is incomplete.

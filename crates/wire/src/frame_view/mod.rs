@@ -1,11 +1,12 @@
 //! Whole Ethernet frames of other systems, such as a host's kernel. A fabric reads only some fields of such a frame and
 //! may change only the ECN field and, with it, IPv4's checksum.
 //!
-//! A [`FrameView`] is read from a frame without check sequence between hosts' [addresses](crate::Mac::host). The frame
-//! may contain anything: VLAN tags, IPv4 and IPv6 with any options and extension headers, TCP, UDP, ICMP, ARP, or an
-//! unknown EtherType. The frame itself is the packet's payload, which the runtime stores. Encoding the packet with this
-//! payload gives the same frame. If a queue has marked the packet, the ECN field changes, and IPv4's checksum is
-//! updated incrementally (RFC 1624). Tags of schemes precede the frame.
+//! A [`FrameView`] is read from a frame without check sequence. The frame's source and destination addresses must be
+//! [addresses of hosts](crate::Mac::host). The frame may contain anything: VLAN tags, IPv4 and IPv6 with any options
+//! and extension headers, TCP, UDP, ICMP, ARP, or an unknown EtherType. The frame itself is the packet's payload, which
+//! the runtime stores. Encoding an unmarked packet with this payload gives the same frame. If a queue has marked the
+//! packet, the ECN field changes, and IPv4's checksum is updated incrementally (RFC 1624). Tags of schemes precede the
+//! frame.
 //!
 //! Frames here have no check sequence and begin like converged-Ethernet frames. Runtimes therefore read such
 //! frames only if they are configured to: [`Decoders::with_frames`](crate::Decoders::with_frames).
@@ -47,7 +48,7 @@ struct IpView {
     ports: (u16, u16),
     ecn: Ecn,
     opening: Option<Opening>,
-    /// Bytes of TCP or UDP payload.
+    /// Number of bytes of TCP or UDP payload.
     data_len: u16,
 }
 
@@ -225,7 +226,8 @@ fn extension_unit(protocol: u8) -> Option<fn(usize) -> usize> {
     }
 }
 
-/// Writes the ECN field of a frame with an IP packet. Does not change other frames.
+/// Writes `ecn` into the IP header of a frame, and updates the checksum if the header is IPv4. Does not change frames
+/// without an IP packet.
 pub fn write_ecn(frame: &mut [u8], ecn: Ecn) {
     if frame.len() < HEADER {
         return;

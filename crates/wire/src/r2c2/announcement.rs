@@ -47,7 +47,7 @@ const CHECKSUM: usize = 8;
 impl Announcement {
     /// The packet's type byte.
     pub const TYPE: u8 = 0x31;
-    /// Bytes of the header.
+    /// Length of the header in bytes.
     pub const LEN: usize = 12;
     /// Greatest number of assignments in one packet. The packet then has 1,512 bytes.
     pub const MAX_ASSIGNMENTS: usize = 300;

@@ -18,7 +18,7 @@ use crate::{Ends, Error, HeaderInfo, PacketKind, checksum};
 pub struct Digest {
     /// Broadcast tree.
     pub tree: u8,
-    /// The node that has these flows and broadcasts the digest.
+    /// The source of these flows, which broadcasts the digest.
     pub src: u16,
     /// Hash of the node's flows; 0 if the node has no flows. The scheme defines the hash.
     pub hash: u64,

@@ -7,9 +7,9 @@ use crate::{Ends, Error, HeaderInfo, PacketKind};
 /// The content that a request asks the receiver to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// New events about the flows in the broadcasts that the receiver recently sent over the link
-    /// to the requesting node. A damaged packet, perhaps one of these broadcasts, has arrived over
-    /// the link. The request has type 0x44.
+    /// New events about flows. The flows are those in the broadcasts that the request's receiver recently sent over the
+    /// link to the requesting node. A damaged packet, perhaps one of these broadcasts, has arrived over the link. The
+    /// request has type 0x44.
     Resend,
     /// A [`Snapshot`](super::Snapshot) of the receiver's own flows. The request has type 0x47; the type 0x45 is not
     /// used, because it is the first byte of IPv4 packets.

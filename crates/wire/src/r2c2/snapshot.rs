@@ -1,5 +1,5 @@
-//! The snapshot, in which a node lists, for another node, its flows whose numbers lie in a range. Flows in the range
-//! that are missing from the list have ended.
+//! The snapshot, with which a node sends another node a list of its own flows. The list covers a range of flow numbers.
+//! Flows in the range that are missing from the list have ended.
 
 use super::Data;
 use crate::field::{get16, get32};
@@ -38,7 +38,8 @@ impl FlowState {
 /// | 12.. | flows: {lid (2), dst (2), weight (1), priority and protocol (a nibble each), demand (4)} |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The header for the path to the receiver; its `plen` is [`plen`](Self::plen) of the number of flows.
+    /// The header for the path to the receiver; its `plen` is the value that [`plen`](Self::plen) returns for the
+    /// number of flows.
     pub data: Data,
     /// The payload, which copies of the packet share.
     pub body: Arc<SnapshotBody>,

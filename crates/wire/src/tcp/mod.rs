@@ -1,10 +1,9 @@
 //! TCP over IPv4 (RFC 9293, RFC 791), with selective acknowledgements (RFC 2018).
 //!
-//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is encoded. Two
-//! no-operations precede the option to align its blocks. The window scale of 10 is agreed out of
-//! band, since flows may begin without a handshake. Decoding is more tolerant: it skips options
-//! other than SACK. Fields that a [`Segment`] does not store may have any value for which the
-//! checksums are correct. Only IPv4 options, fragments and wrong lengths are refused.
+//! Node `n` has the address `10.0.0.0 + n`. SACK is the only TCP option that is encoded. Two no-operations precede the
+//! option to align its blocks. The window scale of 10 is agreed out of band, since flows may begin without a handshake.
+//! Decoding is more tolerant: it skips options other than SACK. Fields that a [`Segment`] does not store may have any
+//! value for which the checksums are correct. As exceptions, IPv4 options, fragments and wrong lengths are refused.
 
 use crate::field::{get16, get32, put16, put32};
 use crate::ipv4::{self, Ipv4};
@@ -36,7 +35,7 @@ pub struct Segment {
     pub dst_port: u16,
     /// Sequence number of the first payload byte; wraps.
     pub seq: u32,
-    /// Next byte expected, if [`ACK`] is set; wraps.
+    /// Sequence number of the next expected byte, if [`ACK`] is set; wraps.
     pub ack: u32,
     /// Combination of [`FIN`], [`SYN`], [`ACK`], [`ECE`] and [`CWR`].
     pub flags: u8,
@@ -112,7 +111,7 @@ impl Segment {
     /// blocks are kept.
     ///
     /// # Errors
-    /// [`Error`] if the bytes are not a TCP segment between nodes.
+    /// [`Error`] if the bytes are not a TCP segment of this form, or if an address is not that of a node.
     #[allow(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn decode(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let (ip, tcp) = Ipv4::decode(bytes, FiveTuple::TCP, TCP)?;

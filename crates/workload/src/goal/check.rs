@@ -8,7 +8,8 @@ use raddle_core::text::Misread;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Checks the whole file, and stores in `trace` where each rank's block begins and the counts of the file's contents.
+/// Checks the whole file, and stores in `trace` the position of each rank's block and the counts of operations and
+/// messages.
 pub(super) fn check(trace: &mut Trace, window: u64) -> Result<(), Misread> {
     let mut lexer = trace.lexer(Place { offset: 0, line: 1, column: 1 });
     let ranks = read_head(&mut lexer)?;
@@ -107,8 +108,8 @@ impl Balance {
     }
 
     /// Returns the first pair of ranks, in order of receiver and then of sender, whose sends and receives do not match.
-    /// If there is no such pair, returns the first receiver whose receives from any rank differ in number from the
-    /// messages that its other receives leave over.
+    /// If there is no such pair, returns the first receiver whose number of receives from any rank differs from the
+    /// number of messages that its other receives leave over.
     fn uneven(&self) -> Option<Uneven> {
         let mut left = self.from_any.clone();
         let mut pairs: Vec<_> = self.pairs.iter().collect();

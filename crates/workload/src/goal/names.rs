@@ -11,11 +11,12 @@ pub(super) struct Names {
     stems: FxHashMap<Box<[u8]>, u64>,
 }
 
-/// Number of low bits of a [`Label`] that hold the number at the end of the label's name plus one.
-/// These bits are 0 if the name has no number. The other bits hold the number of the stem.
+/// Number of low bits of a [`Label`]. If the label's name ends with a number, these bits hold that number plus one.
+/// Otherwise they are 0. The other bits hold the number of the stem.
 const NUMBER_BITS: u32 = 48;
 
-/// Maximum number of digits of the number at the end of a label: 10^14 is less than 2^47.
+/// Maximum number of digits of the number at the end of a label. The number fits [`NUMBER_BITS`] bits, because 10^14 is
+/// less than 2^47.
 const MOST_DIGITS: usize = 14;
 
 impl Names {

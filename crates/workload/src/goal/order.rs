@@ -1,4 +1,5 @@
-//! Decides which operations of a program may begin: by dependencies, streams, and the read-ahead window.
+//! Decides which operations of a program may begin. Dependencies, streams and the read-ahead window can delay
+//! operations.
 
 use super::names::Labels;
 use super::{Label, Line, Operation, Statement};

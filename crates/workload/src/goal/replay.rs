@@ -44,7 +44,7 @@ impl Job {
         &self.nodes
     }
 
-    /// Statistics of each rank, as of the latest time that the rank advanced.
+    /// Returns the statistics of each rank, as of the latest time at which the rank advanced.
     #[must_use]
     pub fn accounts(&self) -> Vec<Account> {
         (0..self.accounts.len()).map(|rank| *self.account(rank)).collect()

@@ -23,7 +23,8 @@ pub enum Operation {
         /// The tag; `None` matches any tag.
         tag: Option<u32>,
     },
-    /// The rank waits for a message. The sender determines its size; the size written here is ignored.
+    /// The rank waits for a message. The sender determines the message's size. The size in the receiver's program is
+    /// ignored.
     Recv {
         /// Bytes, ignored.
         bytes: u64,

@@ -44,7 +44,7 @@ pub(super) struct Place {
     pub(super) column: usize,
 }
 
-/// Counts of a file's contents.
+/// Counts of the operations and messages in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Number of operations.
@@ -77,8 +77,9 @@ impl fmt::Debug for Trace {
 impl Trace {
     /// Checks a file from beginning to end, without holding the file in memory. Checks the form of each statement, the
     /// labels and the dependencies, and that no dependencies form a cycle. A dependency must follow the operation that
-    /// it delays by at most `window` statements. A rank must receive as many messages as are sent to it. If its
-    /// receives name the sender and the tag, this holds for each sender and tag.
+    /// it delays by at most `window` statements. A rank must receive as many messages as are sent to it. If all its
+    /// receives name a sender, the numbers must match for each sender. They must also match for each tag, unless a send
+    /// or receive of this pair of ranks has the tag -1.
     ///
     /// # Errors
     /// Returns a problem with its line and column.
@@ -91,12 +92,12 @@ impl Trace {
 
     /// Returns the number of ranks.
     #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "a file states its ranks in a `u32`")]
+    #[expect(clippy::missing_panics_doc, reason = "a file gives its number of ranks as a `u32`")]
     pub fn ranks(&self) -> u32 {
         u32::try_from(self.blocks.len()).expect("the number of ranks must fit 32 bits")
     }
 
-    /// Counts of the file's contents.
+    /// Returns the counts of the operations and messages in the file.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts

@@ -87,8 +87,8 @@ impl Halo {
         Ok(Self { wraps: true, corners: true, compute, ..Self::new(grid, bytes)? })
     }
 
-    /// Models the flow around an aircraft on 160 x 160 x 160 cells. Through each face of a block, two layers of cells
-    /// are sent. A cell has five doubles. At the end of an iteration, five residuals are summed.
+    /// Models the flow around an aircraft on 160 x 160 x 160 cells. Two layers of cells are sent through each face of a
+    /// block. A cell has five doubles. At the end of an iteration, five residuals are summed.
     ///
     /// # Errors
     /// If there are fewer than 2 ranks, or more than 2^20.

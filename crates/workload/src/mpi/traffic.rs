@@ -5,7 +5,7 @@ use crate::goal::{Operation, Statement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A number of messages and their bytes, for example of all messages from one rank to another.
+/// The number and the total size of some messages, for example of all messages from one rank to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
     /// Number of messages.
@@ -23,7 +23,7 @@ pub struct Traffic {
     largest: u64,
 }
 
-/// A pair of ranks between which two programs differ.
+/// A pair of ranks between which the traffic of two programs differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
     /// The sender.
@@ -75,8 +75,8 @@ impl Traffic {
         self.largest
     }
 
-    /// Returns the pairs of ranks, in order, whose numbers of messages or bytes differ by more than
-    /// `tolerance`. The tolerance is a share of the larger value.
+    /// Returns the pairs of ranks, in order, whose numbers of messages or of bytes differ by more than `tolerance`
+    /// times the larger number.
     #[must_use]
     pub fn differences(&self, other: &Self, tolerance: f64) -> Vec<Difference> {
         let pairs: BTreeSet<_> = self.pairs.keys().chain(other.pairs.keys()).copied().collect();

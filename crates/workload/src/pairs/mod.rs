@@ -18,9 +18,9 @@ use std::sync::Arc;
 /// The pairs of senders and receivers. No flow runs from a node to itself: if a pattern maps a node to itself, the
 /// node does not send.
 ///
-/// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at
-/// random. Regular arrivals use the list in order, so that a number of flows equal to the number of pairs
-/// uses each pair once. Pod patterns are for Clos networks; the leaves of a leaf-spine count as pods.
+/// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at random.
+/// Regular arrivals use the list in order. If there are as many flows as pairs, each pair is then used once. Pod
+/// patterns are for Clos networks; the leaves of a leaf-spine count as pods.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pairs {
     /// Every ordered pair of distinct hosts with equal probability.
@@ -71,9 +71,9 @@ pub enum Pairs {
     },
     /// A random permutation of the hosts. Hosts that the permutation maps to themselves do not send.
     RandomPermutation,
-    /// Each host sends just under half of the way around: host number `i` of `n` sends to `i + ceil(n / 2) -
-    /// 1`, modulo `n`. On a grid, coordinate `x` of `k` sends to `x + ceil(k / 2) - 1`, modulo `k`, in the
-    /// first dimension.
+    /// Each host sends to the host just under half of the way around the list of hosts: host number `i` of `n` sends to
+    /// `i + ceil(n / 2) - 1`, modulo `n`. On a grid, coordinate `x` of `k` sends to `x + ceil(k / 2) - 1`, modulo `k`,
+    /// in the first dimension.
     Tornado,
     /// Host number `i` sends to host number `i + by`, modulo the number of hosts.
     Stride {

@@ -57,9 +57,9 @@ impl Pods {
     }
 
     /// Pairs each host with one host of another pod. Each host also receives from exactly one host. At first, each host
-    /// sends to the host at its own position in the pod that is a random number of pods further on. This number is
-    /// drawn for each position. Then the destinations of randomly drawn pairs of hosts are swapped. Drawing random
-    /// permutations until a valid permutation is found would take far too long.
+    /// sends to the host at the same position in another pod, a random number of pods further on. One such number is
+    /// drawn for each position in a pod. Then the destinations of randomly drawn pairs of hosts are swapped. Drawing
+    /// random permutations until a valid permutation is found would take far too long.
     pub(super) fn bijection(&self, stream: &mut Stream) -> List {
         /// Number of attempted swaps per host. About `ln(hosts) / 2` attempts per host are enough to mix the
         /// destinations.

@@ -1,4 +1,4 @@
-//! Grants: first come, first served.
+//! Grants of capacity to flows with deadlines: first come, first served.
 //!
 //! Links count capacity in integers, so the reserved part of a link is exactly the sum of its grants, whatever the
 //! order of additions. Besides its request and the capacities, a grant depends only on the grants of flows that arrived
@@ -160,8 +160,8 @@ impl Reservation {
         }
     }
 
-    /// Adds to `doubts` the flows of a link's grants that are not final (see `Link::passed`): these grants may be
-    /// wrong. Has no effect if the current call of `settle` has already done this for the link.
+    /// Some of a link's grants are not final (see `Link::passed`) and may be wrong. Adds the flows of these grants to
+    /// `doubts`. Has no effect if the current call of `settle` has already done this for the link.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

@@ -143,7 +143,7 @@ fn flow(order: u64, urgent: bool, row: &[(u32, f32)]) -> FluidFlow<'_> {
     }
 }
 
-/// Settles at time 0 and returns the reported rate of each flow; `None` if the settle reports no rate for the
+/// Calls `settle` at time 0 and returns the rate that it reports for each flow; `None` if it reports no rate for the
 /// flow.
 fn settled<const N: usize>(policy: &mut Reservation, flows: [usize; N]) -> [Option<f64>; N] {
     let mut changes = Changes::default();

@@ -30,7 +30,7 @@ pub struct Subflows {
     /// Indexed by flow slot.
     flows: Vec<Parent>,
     vacant: Vec<u32>,
-    /// The flow of each subflow slot in `schedule`.
+    /// Indexed by subflow slot in `schedule`: the slot of the subflow's flow.
     parents: Vec<u32>,
     /// Times at which flows must be examined, with the slots of these flows.
     looks: BTreeSet<(Time, u32)>,
@@ -47,8 +47,8 @@ struct Parent {
     work: Work,
     /// Slots of the flow's subflows in the schedule; empty if no flow has this slot.
     subflows: Vec<usize>,
-    /// The earlier of two times: the end of the first of several subflows, and, if flows give up, the time from which
-    /// the flow can no longer meet its deadline. [`Time::NEVER`] if there is no such time.
+    /// The time at which the flow must be examined next: when one of its subflows ends before the others, or when the
+    /// flow can no longer meet its deadline (only if flows give up). [`Time::NEVER`] if there is no such time.
     look_at: Time,
     touched: bool,
 }

@@ -3,8 +3,8 @@
 //!
 //! A flow gets the capacity that all more critical flows leave on its links, at most the maximum rate at which the flow
 //! can send. If the flow would get less than the share [`Rules::least_share`] of its maximum rate (by default a
-//! hundredth), the flow is paused. Of two flows, the more critical flow is the flow with the lower class; among flows
-//! of equal class, the flow with the earlier deadline; then the smaller [`Measure`]; then the earlier arrival.
+//! hundredth), the flow is paused. Of two flows, the flow with the lower class is more critical. If the classes are
+//! equal, the earlier deadline decides, then the smaller [`Measure`], then the earlier arrival.
 //!
 //! # Cost
 //! Work is done only where the schedule changes, in order of criticality ([repair]). A paused flow is listed only at

@@ -3,7 +3,8 @@
 use super::Criticality;
 use raddle_core::{Stream, Time};
 
-/// The criterion that orders flows of one class with the same deadline: the flow with the smaller value is more critical.
+/// The criterion that orders flows of one class with the same deadline: the flow with the smaller value is more
+/// critical.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
     /// Time that the flow would still need if it were alone: shortest remaining time first.
@@ -22,7 +23,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Returns the first value of `Member::measure` for a flow. [`Measure::Remaining`] does not use this value.
+    /// Returns the initial value of `Member::measure` for a flow. [`Measure::Remaining`] does not use this value.
     pub(super) fn at_first(self, order: u64) -> u64 {
         match self {
             Self::Remaining | Self::Sent { .. } => 0,

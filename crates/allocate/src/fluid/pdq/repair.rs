@@ -54,7 +54,7 @@ impl Criticality {
             match doubt {
                 Doubt::Flow(flow) => {
                     let member = &self.flows[flow as usize];
-                    // If the flow has left, another flow may use its slot; that other flow is queued with a different
+                    // If the flow has left, another flow may use its slot. That other flow is queued with a different
                     // key.
                     if member.live && member.doubted && self.key(now, flow) == key {
                         self.flows[flow as usize].doubted = false;

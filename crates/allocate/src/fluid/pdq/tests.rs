@@ -24,7 +24,7 @@ fn is_right(policy: &Criticality, now: Time, rates: &[f64]) {
     let largest = policy.links.iter().map(|link| link.line_bps).fold(0.0, f64::max);
     for (slot, expected) in reference::rates(policy, now).into_iter().enumerate().take(rates.len()) {
         let rate = rates[slot];
-        assert_eq!(policy.flows[slot].live, !rate.is_nan(), "slots that are used");
+        assert_eq!(policy.flows[slot].live, !rate.is_nan(), "exactly the used slots must have a rate");
         if !rate.is_nan() {
             assert!(
                 (rate - expected).abs() <= 1e-9 * largest,
@@ -113,7 +113,8 @@ fn a_faster_flow_passes_a_slower_one_on_a_common_link() {
 
 #[test]
 fn flows_give_up_when_they_cannot_make_it_alone() {
-    // The second flow waits for the first until 3 s and cannot complete before 3 + 4 s.
+    // The second flow needs 4 s even if it is alone on the link. At 2 s it still waits for the first flow, so it can no
+    // longer meet its deadline at 6 s and gives up.
     let jobs = [Job::new(3.0, &[0]).due(3.5), Job::new(4.0, &[0]).due(6.0)];
     let rules = Rules { gives_up: true, ..PLAIN };
     let mut given_up_at = None;
@@ -158,8 +159,8 @@ fn probes_of_paused_flows_take_their_share() {
 
 #[test]
 fn sizes_are_estimated_from_sent_bytes() {
-    // With steps of 2 bits: A sends 2 bits. Then B, which has sent nothing, sends 2 bits. Then A continues,
-    // because both flows have sent the same number of steps and A arrived first.
+    // A step has 2 bits. First A sends 2 bits. Then B, which has sent nothing, sends 2 bits. Then A continues, because
+    // both flows have sent the same number of steps and A arrived first.
     let rules = Rules { measure: Measure::Sent { step_bits: 2.0 }, ..PLAIN };
     assert_ends(&[1.0], rules, &[Job::new(5.0, &[0]), Job::new(3.0, &[0])], &[8.0, 7.0]);
 }

@@ -7,8 +7,8 @@ use raddle_wire::discovery::{Hello, LinkState, LinkStates};
 /// Time of the node's first hello, and the time between two hellos.
 const PERIOD: Duration = Duration::from_us(1);
 
-/// Returns the node of [`node`], with topology discovery. Ports 0 and 1 have links; the reverse directions
-/// of these links are links 3 and 4.
+/// Returns the node of [`node`], with topology discovery. Ports 0 and 1 have links. The reverse directions of these
+/// links are links 3 and 4.
 fn discovering(forwarder: Option<Verdicts>) -> (Node<Fake>, Fake) {
     let (Node { host, forwarder, .. }, runtime) = node(vec![], forwarder);
     let cables = Cables::new([Some(3), Some(4), None, Some(0), Some(1)].map(|link| link.map(LinkId)));

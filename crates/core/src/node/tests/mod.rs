@@ -336,7 +336,7 @@ fn send(number: u32, port: Option<u16>) -> Output {
     Output::Send { packet: packet(number), port: port.map(PortId) }
 }
 
-/// A node at 10 ns whose host answers polls with `outputs`.
+/// A node, at time 10 ns, whose host answers polls with `outputs`.
 fn node(outputs: Vec<Output>, forwarder: Option<Verdicts>) -> (Node<Fake>, Fake) {
     let log = Log::default();
     let host = Script { outputs: outputs.into(), log: log.clone() };

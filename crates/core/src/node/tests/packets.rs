@@ -46,7 +46,7 @@ fn held_packets_go_on_in_the_order_in_which_they_came() {
     for number in [1, 2, 3] {
         node.arrived(&mut runtime, packet(number), BY);
     }
-    assert_eq!(runtime.log.take().len(), 3, "nothing but three questions");
+    assert_eq!(runtime.log.take().len(), 3, "only the forwarder must be asked");
     assert_eq!(node.held().map(number).collect::<Vec<_>>(), [1, 2, 3]);
     // When the forwarder is asked again, it holds packet 1 under the same key once more, and forwards packet
     // 3.
@@ -100,8 +100,8 @@ fn a_host_is_polled_until_it_wants_nothing_more_now() {
     let flow = Flow::new(FlowId(4), NodeId(0), NodeId(1), Bytes(1), ns(10));
     node.start(&mut runtime, &flow);
     let sends = [Polled, Reported(report), Polled, Asked(1, None), Leaves(1, None, PortId(2))];
-    // If the host asks to be woken now, it is polled again. When it asks to be woken later, polling ends,
-    // before the host has sent its second packet.
+    // If the host asks to be woken now, it is polled again. When it asks to be woken later, polling ends, although the
+    // host still has a second packet to send.
     let expected = [vec![Started(FlowId(4))], sends.to_vec(), vec![Polled, Polled, WakeAt(30)]].concat();
     assert_eq!(runtime.log.take(), expected);
     assert_eq!((runtime.totals.flows_started, runtime.totals.flows_delivered), (1, 1));
@@ -113,7 +113,7 @@ fn a_host_is_polled_when_a_stream_grows_and_ends() {
     node.append(&mut runtime, FlowId(4), Bytes(10));
     node.close(&mut runtime, FlowId(4));
     assert_eq!(runtime.log.take(), [Appended(FlowId(4), Bytes(10)), Polled, Closed(FlowId(4)), Polled]);
-    assert!(!node.carries_streams(), "unless its host says so");
+    assert!(!node.carries_streams(), "the host does not support streams");
 }
 
 #[test]
@@ -168,12 +168,12 @@ fn a_packet_that_is_cut_stays_and_one_that_cannot_be_cut_is_lost() {
 fn the_latest_wish_to_wake_is_the_one_that_counts() {
     let wishes = vec![Output::WakeAt(ns(40)), Output::WakeAt(ns(20)), Output::WakeAt(ns(20)), Output::Idle];
     let (mut node, mut runtime) = node(wishes, None);
-    assert_eq!(node.wake(), Time::NEVER, "hosts begin when something happens to them");
+    assert_eq!(node.wake(), Time::NEVER, "a host without an input must not be woken");
     node.poll(&mut runtime);
     node.poll(&mut runtime);
     assert_eq!(runtime.log.take(), [Polled, WakeAt(40), Polled, WakeAt(20)]);
     node.poll(&mut runtime);
-    assert_eq!(runtime.log.take(), [Polled], "the runtime knows of 20 ns");
+    assert_eq!(runtime.log.take(), [Polled], "the wake-up at 20 ns is already requested");
     runtime.now = ns(15);
     node.woken(&mut runtime);
     assert_eq!(runtime.log.take(), [], "not yet");
@@ -192,7 +192,7 @@ fn a_forwarder_ticks_when_it_wants_to_and_sends_what_it_has() {
     let credits = [(PortId(2), credit(5))].into();
     let forwarder = Verdicts { own, credits, ticks, ..Verdicts::default() };
     let (mut node, mut runtime) = node(vec![], Some(forwarder));
-    assert_eq!(node.tick(), ns(20), "the runtime asks for the first tick");
+    assert_eq!(node.tick(), ns(20), "the runtime must schedule the first tick");
     node.ticked(&mut runtime);
     assert_eq!(runtime.log.take(), [], "not yet");
     runtime.now = ns(21);
@@ -206,7 +206,7 @@ fn a_forwarder_ticks_when_it_wants_to_and_sends_what_it_has() {
     node.ticked(&mut runtime);
     assert_eq!((runtime.log.take(), node.tick()), (vec![Ticked], Time::NEVER));
     node.ticked(&mut runtime);
-    assert_eq!(runtime.log.take(), [], "nothing is to come");
+    assert_eq!(runtime.log.take(), [], "no tick is scheduled");
 }
 
 #[test]
@@ -217,9 +217,9 @@ fn a_forwarder_that_sends_is_asked_when_it_ticks() {
         let (mut node, mut runtime) = node(vec![], Some(forwarder));
         node.tick = ns(60);
         node.arrived(&mut runtime, packet(1), BY);
-        assert_eq!(runtime.log.take().last(), Some(&TickAt(50)), "sooner than the runtime knows");
+        assert_eq!(runtime.log.take().last(), Some(&TickAt(50)), "earlier than the requested tick");
         node.arrived(&mut runtime, packet(1), BY);
-        assert!(!runtime.log.take().contains(&TickAt(50)), "the runtime knows");
+        assert!(!runtime.log.take().contains(&TickAt(50)), "the tick is already requested");
         runtime.now = ns(60);
         node.ticked(&mut runtime);
         assert_eq!(runtime.log.take(), [Ticked, TickAt(90)]);
@@ -241,7 +241,7 @@ fn a_forwarder_at_rest_is_asked_when_it_ticks_after_credits() {
         assert_eq!(runtime.log.take().last(), Some(&TickAt(50)));
     }
     node.credited(&mut runtime, BY, &credit(1), &mut Vec::new());
-    assert_eq!(runtime.log.take(), [], "the runtime knows");
+    assert_eq!(runtime.log.take(), [], "the tick is already requested");
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn a_packet_that_is_still_coming_in_is_delivered_when_it_is_whole() {
     runtime.coming = Some(Vec::new());
     node.arrived(&mut runtime, packet(1), BY);
     assert_eq!(runtime.log.take(), [Asked(1, Some(BY))]);
-    let whole = runtime.coming.take().and_then(|mut coming| coming.pop()).expect("the runtime keeps it");
+    let whole = runtime.coming.take().and_then(|mut coming| coming.pop()).expect("the runtime must keep it");
     node.deliver(&mut runtime, whole, Some(BY));
     assert_eq!(runtime.log.take(), [Got(1, BY)]);
 }

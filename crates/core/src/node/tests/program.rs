@@ -60,20 +60,20 @@ fn a_program_is_polled_before_its_host_each_time_and_hears_what_the_host_reports
         Output::WakeAt(ns(40)),
     ];
     let (mut node, mut runtime) = node_with(requests, outputs);
-    assert_eq!(node.wake(), ns(5), "the program begins then");
+    assert_eq!(node.wake(), ns(5), "the program begins at 5 ns");
     node.woken(&mut runtime);
     let began = Report::Began { key, dst: NodeId(1), size: Bytes(0) };
     let expected = [
         vec![Wanted, Started(flow.id), Wanted, Appended(flow.id, bytes), Wanted, Polled],
         vec![Heard(opened(flow.id)), Reported(began)],
-        // Flows of the workload keep their number.
+        // The report of a flow of the workload reaches the observer unchanged.
         vec![Wanted, Polled, Heard(opened(FlowId(0))), Reported(opened(FlowId(0)))],
         // If the program asks to be woken now, the program and the host are polled again. The node then
         // requests the earlier of their two wake-ups.
         vec![Wanted, Polled, Wanted, Polled, WakeAt(20)],
     ];
     assert_eq!(runtime.log.take(), expected.concat());
-    assert_eq!(runtime.totals.flows_started, 0, "the workload's are counted");
+    assert_eq!(runtime.totals.flows_started, 0, "only flows of the workload are counted");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::{Declared, Keys, default_of};
 use raddle_schemes::parameter::{Parameter, Value as Setting};
 use raddle_schemes::registry::Registry;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The JSON Schema (draft 2020-12) of an experiment's file, including the parameters of all schemes in the registry.
 #[must_use]
@@ -28,21 +29,23 @@ pub fn schema(registry: &Registry) -> Value {
 
 /// The schema of a table. If several kinds declare a key, the schema allows the values of each declaration.
 fn table(keys: &'static Keys, registry: &Registry) -> Value {
-    let mut properties: Map<String, Value> = Map::new();
-    let mut add = |key: &'static dyn Declared| {
+    let mut declared: BTreeMap<&str, Vec<Declaration>> = BTreeMap::new();
+    let mut add = |kind: Option<&'static str>, key: &'static dyn Declared| {
         let schema = value(key, registry);
-        match properties.get_mut(key.name()) {
-            None => drop(properties.insert(key.name().to_owned(), schema)),
-            Some(other) => match other.get_mut("anyOf").and_then(Value::as_array_mut) {
-                Some(any) => any.push(schema),
-                None => *other = json!({ "anyOf": [other.clone(), schema] }),
-            },
+        let others = declared.entry(key.name()).or_default();
+        match others.iter_mut().find(|other| other.schema == schema) {
+            Some(same) => same.kinds.extend(kind),
+            None => others.push(Declaration { kinds: kind.into_iter().collect(), schema }),
         }
     };
     for key in keys.all() {
-        add(key);
-        key.kinds().iter().flat_map(|kind| kind.keys).for_each(|key| add(*key));
+        add(None, key);
+        for kind in key.kinds() {
+            kind.keys.iter().for_each(|key| add(Some(kind.name), *key));
+        }
     }
+    let properties: Map<_, _> =
+        declared.into_iter().map(|(name, declarations)| (name.to_owned(), any_of(declarations))).collect();
     let required: Vec<_> = keys.all().filter(|key| key.is_required()).map(Declared::name).collect();
     // A topology of another crate can have keys that are not declared here.
     let closed = keys.path != "topology";
@@ -53,6 +56,34 @@ fn table(keys: &'static Keys, registry: &Registry) -> Value {
         "required": required,
         "additionalProperties": !closed,
     })
+}
+
+/// A declaration of a key, and the kinds whose tables have the key. There are none if all tables have it.
+struct Declaration {
+    kinds: Vec<&'static str>,
+    schema: Value,
+}
+
+/// The schema of a key with these declarations. If their descriptions differ, the description says to which kinds each
+/// belongs.
+fn any_of(mut declarations: Vec<Declaration>) -> Value {
+    if declarations.len() == 1 {
+        return declarations.swap_remove(0).schema;
+    }
+    let words =
+        |declaration: &Declaration| declaration.schema["description"].as_str().unwrap_or_default().to_owned();
+    let first = words(&declarations[0]);
+    let described = |declaration: &Declaration| match declaration.kinds.join("`, `") {
+        kinds if kinds.is_empty() => words(declaration),
+        kinds => format!("`{kinds}`: {}", words(declaration)),
+    };
+    let description = if declarations.iter().all(|declaration| words(declaration) == first) {
+        first
+    } else {
+        declarations.iter().map(described).collect::<Vec<_>>().join(" ")
+    };
+    let schemas: Vec<_> = declarations.into_iter().map(|declaration| declaration.schema).collect();
+    json!({ "anyOf": schemas, "description": description })
 }
 
 /// The schema of a key's value.

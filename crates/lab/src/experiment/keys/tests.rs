@@ -43,6 +43,26 @@ fn defaults_and_examples_of_all_keys_can_be_read() {
     assert!(keys > 200, "only {keys} keys are declared");
 }
 
+#[test]
+fn the_schema_describes_every_key() {
+    fn check(schema: &Value, path: &str) {
+        schema["anyOf"].as_array().into_iter().flatten().for_each(|schema| check(schema, path));
+        if schema["items"].is_object() {
+            check(&schema["items"], path);
+        }
+        for (name, key) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            assert!(key["description"].as_str().is_some_and(|words| !words.is_empty()), "{path}");
+            check(key, &path);
+        }
+    }
+    let schema = schema(&Registry::builtin());
+    check(&schema, "");
+    let k = schema["properties"]["topology"]["properties"]["k"]["description"].as_str().unwrap();
+    assert!(k.starts_with("`fat_tree`: Number of ports of each switch."), "{k}");
+    assert!(k.contains(" `k_ary_n_tree`: Number of children"), "{k}");
+}
+
 /// Adds to `found` each path at which `value` does not match `schema`, with the reason. Checks only the JSON
 /// Schema keywords `anyOf`, `type`, `enum`, `minimum`, `maximum`, `items`, `required`, `properties` and
 /// `additionalProperties`.

@@ -16,7 +16,7 @@ keys! {
     pub(super) FABRIC = "compute.fabrics" {
         /// Label of the fabric.
         FABRIC_LABEL: String = Key::new("label").required().example("\"k = 4\"");
-        /// The topology of the fabric.
+        /// The fabric.
         FABRIC_TOPOLOGY: Inner =
             Key::new("topology").required().table(&TOPOLOGY).example("{ kind = \"fat_tree\", k = 4, … }");
         /// Seed of the random choices in the topology.

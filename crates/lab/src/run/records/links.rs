@@ -26,10 +26,15 @@ pub(crate) struct LinkRow {
     pub(crate) paused: Option<f64>,
 }
 
-/// The results of a run's links, in the order of the run's table of links.
+/// The results of a run's links, in the order of the run's table of links. Empty if the run has no such table, because
+/// `record.links` is false.
 pub(super) fn links(directory: &Path) -> Result<Vec<LinkRow>, Error> {
+    let file = directory.join(directory::LINKS);
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
     let paused = paused(&directory.join(directory::FLOW_CONTROL))?;
-    let table = Table::read(&directory.join(directory::LINKS))?;
+    let table = Table::read(&file)?;
     let column = |name: &str| -> Result<Vec<u64>, Error> {
         Ok(table.integers(name)?.iter().map(|value| value.unwrap_or(0)).collect())
     };
@@ -57,4 +62,13 @@ fn paused(file: &Path) -> Result<BTreeMap<u64, f64>, Error> {
     let table = Table::read(file)?;
     let shares = table.integers("link")?.iter().zip(table.floats("paused_share")?);
     Ok(shares.filter_map(|(&link, &share)| link.zip(share)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_run_without_a_table_of_links_has_no_links() {
+        let run = tempfile::tempdir().expect("a folder");
+        assert_eq!(super::links(run.path()).expect("no table is no error").len(), 0);
+    }
 }

@@ -26,7 +26,7 @@ use raddle_wire::pfc::Pause;
 /// The longest pause that a frame can request, in units of 512 bit times.
 const LONGEST: u16 = 0xFFFF;
 
-/// Flow control at one port. The data that each arriving or departing packet needs comes first.
+/// Flow control at one port. The fields that each arriving or departing packet needs come first.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Pfc {

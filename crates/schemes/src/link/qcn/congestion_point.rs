@@ -18,7 +18,7 @@ use raddle_core::Stream;
 pub(crate) struct CongestionPoint {
     /// Bytes in the queue.
     queue: u64,
-    /// Bytes in the queue at the last sample.
+    /// Bytes in the queue at the previous sample.
     sampled: u64,
     /// Bytes until the next sample, which is due when this value is negative.
     to_sample: i64,

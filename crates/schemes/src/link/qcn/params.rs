@@ -71,7 +71,7 @@ parameters! {
         /// notices during the first byte cycle after a notice do not change the target rate
         efr: bool = true;
         // This rule is called target rate reduction. It applies at the end of each cycle at which the number of byte
-        // cycles or the number of time cycles since the last notice is one.
+        // cycles or the number of time cycles since the latest notice is one.
         /// divide the target rate by eight if it exceeds ten times the current rate
         trr: bool = false;
     }

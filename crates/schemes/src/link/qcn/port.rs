@@ -20,7 +20,7 @@ pub(crate) struct CongestionPoints {
 }
 
 impl CongestionPoints {
-    /// The congestion points of the port with this address, whose queues are empty.
+    /// The congestion points of the port with this address. The port's queues are empty.
     #[must_use]
     pub(crate) fn new(address: Mac, params: &Arc<Params>, mut random: Stream) -> Self {
         let points = std::array::from_fn(|_| CongestionPoint::new(params, &mut random));

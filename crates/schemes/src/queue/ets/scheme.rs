@@ -21,8 +21,8 @@ parameters! {
     struct Parameters {
         /// traffic class of each priority
         classes: [u8; COUNT] = [0, 1, 2, 3, 4, 5, 6, 7], 0..=7;
-        /// percentage of each traffic class in the rate that strict classes leave; 0 makes a class strict; the sum must
-        /// be 100, or 0 if all classes are strict
+        /// for each traffic class, its percentage of the rate that strict classes leave; 0 makes a class strict; the
+        /// sum must be 100, or 0 if all classes are strict
         shares: [u8; COUNT] = [13, 13, 13, 13, 12, 12, 12, 12], 0..=100;
     }
 }

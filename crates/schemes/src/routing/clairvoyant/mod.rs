@@ -7,7 +7,7 @@
 //! Expeditus, with the same number of bits, and entries expire as in Expeditus. Clairvoyant decides greedily, one flow
 //! at a time, so better schedules can exist.
 //!
-//! Cost per packet: an uncontended lock; for packets on the way up, also a hash of the five-tuple and a look-up.
+//! Cost per packet: an uncontended lock. A packet on the way up also needs a hash of the five-tuple and a look-up.
 
 mod scheme;
 mod switch;

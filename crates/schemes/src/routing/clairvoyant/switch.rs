@@ -20,7 +20,7 @@ pub(super) struct Seer {
     pub(super) below: Range<u32>,
     /// The link of the switch's first port.
     pub(super) first_link: LinkId,
-    /// Number of ports that lead to hosts; their links are not metered.
+    /// Number of ports that lead to hosts. The links of these ports are not metered.
     pub(super) host_ports: u16,
     /// Selects paths; `None` unless this is an edge switch.
     pub(super) selector: Option<Selector>,
@@ -36,8 +36,8 @@ pub(super) struct Selector {
 }
 
 impl Selector {
-    /// Selects a least loaded path for a flow without a path. Returns `None` if this packet must not select a path, or
-    /// if there is no path.
+    /// Selects a least loaded path for a flow without a stored path. Returns `None` if this packet must not select a
+    /// path, or if there is no path.
     fn select(
         &mut self,
         now: Time,

@@ -14,7 +14,7 @@ pub(super) struct World {
     dre: Dre,
     /// One register per link, indexed by link id.
     registers: Box<[DreRegister]>,
-    /// One table per node, indexed by node id; the tables of hosts and cores stay empty.
+    /// One table per node, indexed by node id. The tables of hosts and cores stay empty.
     pub(super) tables: Box<[PathTable]>,
 }
 
@@ -51,8 +51,9 @@ impl World {
         self.dre.count(&mut self.registers[link.index()], now, bytes);
     }
 
-    /// The least loaded paths from an edge switch to a host of another edge switch; several if their loads tie, none if
-    /// no path is left. Links in `down`, and ports of the edge switch that are not `up`, are excluded.
+    /// The least loaded paths from an edge switch to a host of another edge switch. There are several if their loads
+    /// are equal, and none if no path is left. Links in `down`, and ports of the edge switch that are not `up`, are
+    /// excluded.
     pub(super) fn least_loaded(
         &self,
         now: Time,

@@ -1,5 +1,5 @@
 //! A leaf's two congestion tables (CONGA §3.3). The first table holds the congestion on the paths from this leaf to
-//! each other leaf; the other leaves report this congestion as feedback. The second table holds the congestion on the
+//! each other leaf. The other leaves report this congestion as feedback. The second table holds the congestion on the
 //! paths from each other leaf to this leaf. This leaf reads this congestion from the headers of arriving packets and
 //! reports it as feedback.
 
@@ -20,7 +20,7 @@ pub(super) struct Congestion {
     turns: Box<[Turn]>,
 }
 
-/// A load, and the time of its last update.
+/// A load, and the time of its latest update.
 #[derive(Debug, Clone, Copy, Default)]
 struct Metric {
     load: u8,
@@ -57,7 +57,7 @@ impl Congestion {
         (leaf < self.turns.len() && usize::from(tag) < self.tags).then(|| leaf * self.tags + usize::from(tag))
     }
 
-    /// Records the load that a packet from `leaf` has met; `tag` is the uplink by which the packet left that leaf.
+    /// Records the load that a packet from `leaf` has met. `tag` is the uplink by which the packet left that leaf.
     pub(super) fn seen(&mut self, now: Time, leaf: usize, tag: u8, load: u8) {
         let Some(place) = self.place(leaf, tag) else { return };
         let (turn, bit) = (&mut self.turns[leaf], 1 << tag);

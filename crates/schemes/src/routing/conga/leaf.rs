@@ -84,8 +84,8 @@ impl Leaf {
     }
 }
 
-/// The port with the least metric. Among ports with equal metrics, the flow's previous port `before` is preferred;
-/// otherwise the choice is random.
+/// The port with the least metric. Among ports with equal metrics, the flow's previous port `before` is preferred. If
+/// `before` is not among them, the choice is random.
 fn least(
     ports: &[PortId],
     metric: impl Fn(PortId) -> u8,

@@ -68,8 +68,8 @@ fn overlay(packet: &Packet) -> Overlay {
     }
 }
 
-/// Adds `local` levels to the load of each uplink of a leaf. Sets the congestion metric of the path through each uplink
-/// to the leaf of hosts 2 and 3 (`remote`).
+/// For each uplink of a leaf: adds the number of levels in `local` to the load of the uplink, and stores the value in
+/// `remote` as the congestion metric of the path through the uplink to the leaf of hosts 2 and 3.
 fn load(leaf: &mut Leaf, now: Time, local: [u8; 3], remote: [u8; 3]) {
     for (tag, (&local, &metric)) in local.iter().zip(&remote).enumerate() {
         leaf.uplinks.count(

@@ -66,7 +66,8 @@ fn oracle_8_2_shifts_meet_on_no_link() {
                 "{k}-ary {n}-tree by {shift}"
             );
         }
-        // The permutation that reverses the digits makes flows share links, which shows that the check above can fail.
+        // The permutation that reverses the digits makes flows share links, which shows that the assertion above can
+        // fail.
         let reversed = |src: u32| (0..n as u32).fold(0, |dst, i| dst * k + src / k.pow(i) % k);
         assert!(most_on_a_link(&mut fabric, reversed) > 1, "{k}-ary {n}-tree");
     }

@@ -7,7 +7,7 @@
 //!
 //! Failures or different link rates can make paths unequal. Balancing queues packet by packet would then let the worst
 //! path slow down the others (§3.4). Next hops are therefore divided into *components* of equal next hops. Here a
-//! component consists of the next hops with equal capacity behind them ([`LocalRouting::capacities`]); the paper
+//! component consists of the next hops with equal capacity behind them ([`LocalRouting::capacities`]). The paper
 //! instead labels each path by the capacity of each hop and by the sources and destinations that share the hop. A flow
 //! is hashed to a component in proportion to the component's capacity, and its packets spread only within that
 //! component.
@@ -75,9 +75,9 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 /// Numbers of queues that are compared for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// Next hops drawn at random; d in the paper.
+    /// Number of next hops drawn at random, d in the paper.
     pub samples: usize,
-    /// Remembered next hops with the shortest queues; m in the paper.
+    /// Number of remembered next hops with the shortest queues, m in the paper.
     pub memory: usize,
 }
 

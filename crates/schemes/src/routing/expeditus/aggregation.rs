@@ -1,7 +1,7 @@
 //! The aggregation switch. It measures its uplinks to cores for selections between pods, and selects a core for flows
 //! from its own pod (Expeditus §4.2; specifications/expeditus.md §5.3).
 //!
-//! Cost per packet: the meter of an uplink; on the way up, also a hash of the five-tuple and a look-up.
+//! Cost per packet: the meter of an uplink. A packet on the way up also needs a hash of the five-tuple and a look-up.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::{Scale, Uplinks};
@@ -43,7 +43,8 @@ impl Aggregation {
         self.switch.counters.measured.count();
     }
 
-    /// Selects a core for the flow of an answer from another pod. This switch is in the pod of the flow's source.
+    /// Handles an answer from another pod: selects a core for the flow whose selection it answers. This switch is in
+    /// the pod of the flow's source.
     #[cold]
     pub(super) fn merge(&mut self, now: Time, tag: &Tag, flow: FiveTuple, to: NodeId, ports: &Ports<'_>) {
         if tag.len() != self.switch.uplinks.len() {

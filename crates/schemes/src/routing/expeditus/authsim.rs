@@ -1,7 +1,7 @@
 //! The edge switch of the authors' simulation code, whose protocol differs from the paper's
 //! (specifications/expeditus.md §0.2).
 //!
-//! A connection's SYN and SYN-ACK carry the loads; the protocol adds no packets. Between pods the SYN carries the
+//! A connection's SYN and SYN-ACK carry the loads, so the protocol adds no packets. Between pods the SYN carries the
 //! source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to this uplink. The SYN-ACK
 //! collects the core loads of the aggregation switch in the destination's pod. The source's edge switch pins the
 //! connection to the uplink at which the SYN-ACK arrives. Packets of the reverse direction take the pinned first uplink

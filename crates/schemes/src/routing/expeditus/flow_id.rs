@@ -4,7 +4,7 @@ use crate::routing::flow_hash::{mix, pick};
 use raddle_core::{HeaderInfo, Packet};
 use raddle_wire::FiveTuple;
 
-/// The hash of a five-tuple; each bit depends on the whole five-tuple.
+/// The hash of a five-tuple. Each bit depends on the whole five-tuple.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FlowId(pub(crate) u64);
 

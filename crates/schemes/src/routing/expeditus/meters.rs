@@ -34,7 +34,8 @@ pub(crate) struct Uplinks {
     links: Box<[[(LinkId, Rate); 2]]>,
     /// True if the length of the egress queue counts as load.
     counts_queues: bool,
-    /// Under [`Counted::TxStart`], for each uplink: the start times and sizes in bytes of the packets that wait.
+    /// Under [`Counted::TxStart`], for each uplink: the waiting packets, each with the time at which it begins to leave
+    /// and its size in bytes.
     waiting: Option<Vec<VecDeque<(Time, u32)>>>,
 }
 
@@ -199,7 +200,7 @@ mod tests {
     use raddle_topology::builders::{ClosRates, clos};
     use raddle_wire::tcp::Segment;
 
-    /// The uplinks of an edge switch that has two.
+    /// The uplinks of an edge switch with two uplinks.
     fn uplinks(counted: Counted) -> Uplinks {
         let size = ClosSize::leaf_spine(2, 1, 2);
         let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
@@ -272,7 +273,7 @@ mod tests {
         for (counted, now, later) in [(Counted::Enqueue, 4, 3), (Counted::TxStart, 0, 3)] {
             let mut uplinks = uplinks(counted);
             for n in 0..100 {
-                // For the first 50 packets, the port is busy until 16 us; for the later packets, until 17 us.
+                // The port is busy until 16 us for the first 50 packets, and until 17 us for the later packets.
                 let states = ports(Time::ZERO + Duration::from_us(16 + n / 50), true);
                 uplinks.sent(Time::ZERO, 0, &full(), &Ports(&states));
             }

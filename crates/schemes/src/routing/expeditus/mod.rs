@@ -15,8 +15,8 @@
 //!
 //! The authors' simulation code uses a different protocol, which is [`mode`](ROUTING) `authsim`.
 //!
-//! Cost per packet: at edge and aggregation switches, an addition to a rate estimator; for packets on the way up, also
-//! a hash of the five-tuple and a look-up; at cores and spines, the cost of ECMP.
+//! Cost per packet: at edge and aggregation switches, an addition to a rate estimator. There, a packet on the way up
+//! also needs a hash of the five-tuple and a look-up. At cores and spines, the cost of ECMP.
 
 mod aggregation;
 mod authsim;

@@ -8,7 +8,7 @@ use raddle_topology::Topology;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The ratio of the nominal capacity above a switch to its remaining capacity; at least 1.
+/// The nominal capacity above a switch, divided by the capacity that remains there. The ratio is at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Multiplier {
     /// Nominal capacity in bits per second.

@@ -3,8 +3,8 @@
 //!
 //! An entry that is idle for the timeout expires. After a finished entry expires, the flow's next packet selects a path
 //! again. A pending entry expires too, so that a flow whose request was lost can select again once it has been idle for
-//! the timeout (specifications/expeditus.md §3.6). Expiry is checked when a look-up finds an entry; a sweep removes
-//! other expired entries when the table grows.
+//! the timeout (specifications/expeditus.md §3.6). Expiry is checked when a look-up finds an entry. When the table
+//! grows, a sweep removes the other expired entries.
 
 use super::counters::Counters;
 use super::flow_id::FlowId;
@@ -250,8 +250,8 @@ mod tests {
         }
     }
 
-    /// specifications/expeditus.md §3.7: in hardware mode, flows with equal low 16 bits of the flow id share an entry;
-    /// in exact mode, each flow has its own entry.
+    /// specifications/expeditus.md §3.7: in hardware mode, flows with equal low 16 bits of the flow id share an entry.
+    /// In exact mode, each flow has its own entry.
     #[test]
     fn oracle_3_7_hardware_shares_slots() {
         let alike = FlowId(FLOW.0 ^ 0xFFFF_0000);
@@ -283,7 +283,7 @@ mod tests {
         for n in 0..1_000_000 {
             table.install(at(10 * n), FlowId(n), PortId(0));
         }
-        // 20,000 entries are used within the last two timeouts; all other entries have expired.
+        // 20,000 entries were used within the last two timeouts. All other entries have expired.
         assert!(table.entries.len() < 50_000, "{}", table.entries.len());
         assert_eq!(table.counters.expired.get() + table.entries.len() as u64, 1_000_000);
     }

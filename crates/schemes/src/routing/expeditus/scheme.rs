@@ -183,8 +183,8 @@ impl Expeditus {
         &self.counters
     }
 
-    /// Number of load values that a switch of this level keeps: level 1 are edge switches, level 2 aggregation
-    /// switches.
+    /// Number of load values that a switch of this level keeps. Level 1 consists of the edge switches, level 2 of the
+    /// aggregation switches.
     #[must_use]
     pub fn load_values(&self, level: usize) -> usize {
         let node = self.clos.nodes_of(level).next().map(NodeId);
@@ -248,7 +248,7 @@ impl Expeditus {
     }
 }
 
-/// The Clos network that the topology describes; `name` is the routing's name in the error message.
+/// The Clos network that the topology describes. `name` is the routing's name in the error message.
 pub(crate) fn clos_of(topology: &Topology, name: &str) -> Result<ClosSize, Unfit> {
     match *topology.shape() {
         Shape::Clos(size) => Ok(size),

@@ -1,7 +1,7 @@
 //! The edge switch. It starts selections and answers the requests of other edge switches (Expeditus §4.2;
 //! specifications/expeditus.md §5.2).
 //!
-//! Cost per packet: the meter of an uplink; on the way up, also a hash of the five-tuple and a look-up.
+//! Cost per packet: the meter of an uplink. A packet on the way up also needs a hash of the five-tuple and a look-up.
 
 use super::flow_id::{FlowHash, five_tuple};
 use super::meters::Scale;

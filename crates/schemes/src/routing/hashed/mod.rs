@@ -52,7 +52,7 @@ parameters! {
     }
 }
 
-/// If the offset in the flow is hashed too, a flow uses all paths.
+/// If each frame's offset in the flow is hashed too, the flow uses all paths.
 fn spread(settings: &Settings) -> Spread {
     if Parameters::of(settings).key == Key::Frame { Spread::Evenly } else { Spread::AsForwarded }
 }
@@ -78,8 +78,8 @@ impl Hashed {
         Self { tree: Arc::clone(tree), key, divisor: tree.planes(tree.level(node)) }
     }
 
-    /// The number of the packet's path: the index, among all nearest common ancestors of source and destination, of the
-    /// ancestor that the packet passes.
+    /// The number of the packet's path. The paths lead through the nearest common ancestors of source and destination,
+    /// one path through each ancestor.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the lower half of the key and both halves of the offset are hashed; the path is below `paths`"

@@ -39,7 +39,8 @@ fn the_key_pair_keeps_one_path_and_the_key_frame_spreads_frames() {
     assert_eq!(counts(&mut fabric("frame"), (0..100).map(|i| segment(0, 31, 5, i * 1_460))).len(), 1);
 }
 
-/// RFC 2992 §2: each path owns an equal range of the 65,536 hash values. The path's digits are the ports upwards.
+/// RFC 2992 §2: each path owns an equal range of the 65,536 hash values. The digits of a path's number are the ports
+/// upwards.
 #[test]
 fn switches_compute_the_path_that_the_source_would_write() {
     let mut fabric = fabric("flow");

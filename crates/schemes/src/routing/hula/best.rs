@@ -2,7 +2,7 @@
 
 use raddle_core::{Duration, PortId, Time};
 
-/// The next hop with the least utilisation for each ToR.
+/// The best known next hop to each ToR.
 #[derive(Debug)]
 pub(super) struct BestHops {
     ageing: Duration,
@@ -41,7 +41,8 @@ impl BestHops {
         hop.map_or(utilisation, |best| best.utilisation)
     }
 
-    /// The best next hop to a ToR; `None` if no probe has reported this next hop within the ageing time.
+    /// The port of the best next hop to a ToR; `None` if no next hop is known, or if the last probe at this port is at
+    /// least `ageing` old.
     #[inline]
     pub(super) fn port(&self, now: Time, tor: usize) -> Option<PortId> {
         self.by_tor[tor].filter(|best| now.since(best.heard) < self.ageing).map(|best| best.port)
@@ -66,7 +67,7 @@ mod tests {
             ((1, 4, 100), (3, 100)), // not better than port 3
             ((2, 5, 40), (5, 40)),
             ((3, 3, 60), (5, 40)),
-            ((4, 5, 90), (5, 90)), // the best port reports a worse value, but stays the best
+            ((4, 5, 90), (5, 90)), // a probe at the best port reports a worse value, but the port stays the best
             ((5, 3, 60), (3, 60)),
             ((604, 4, 200), (3, 60)),
             ((605, 4, 200), (4, 200)), // no probe has reported the best port for 600 us

@@ -24,7 +24,7 @@ pub(super) struct Switch {
     hosts_per_tor: u32,
     pub(super) best: BestHops,
     pub(super) utilisation: Utilisation,
-    /// The first port to another switch: to a switch below, or, at an edge switch, to a switch above.
+    /// The first port to another switch. At an edge switch, this is the first port to a switch above.
     below: u16,
     /// The first port to a switch above.
     above: u16,
@@ -110,7 +110,8 @@ impl Switch {
         (node.0 < self.hosts).then(|| (node.0 / self.hosts_per_tor) as usize)
     }
 
-    /// Receives a probe that arrived from another switch.
+    /// Handles a probe. Drops the probe if it did not come from another switch, or if its field `tor` does not name an
+    /// edge switch.
     fn take(&mut self, now: Time, probe: Probe, arrival: PortId, ports: &Ports<'_>) -> Verdict {
         let tor = probe.tor.checked_sub(self.hosts).filter(|&tor| tor < self.hosts / self.hosts_per_tor);
         let (Some(tor), true) = (tor, (self.below..self.end).contains(&arrival.0)) else {

@@ -172,8 +172,8 @@ fn a_flowlet_stays_and_the_next_one_follows_the_probes() {
     assert_eq!(net.taken(us(302), A, 4), [3].into(), "101 us later");
 }
 
-/// HULA §3.4: a next hop that no probe reports becomes too old. Unlike the paper, this implementation then falls back
-/// to ECMP.
+/// HULA §3.4: a next hop that no probe reports for `ageing` is no longer used. Unlike the paper, this implementation
+/// then falls back to ECMP.
 #[test]
 fn oracle_6_5_without_probes_next_hops_age() {
     let mut net = Net::new();

@@ -1,6 +1,6 @@
 //! Measures the utilisation of a switch's links in the direction away from the switch (HULA §3.2). A packet of D bytes
-//! that leaves dt after the previous packet sets the estimate to U = D + U · (1 - dt / tau). Under a steady rate R the
-//! estimate settles at R · tau.
+//! that leaves dt after the previous packet sets the estimate to U = D + U · max(0, 1 - dt / tau). Under a steady rate
+//! R the estimate settles at R · tau.
 
 use raddle_core::{Duration, PortId, Rate, Time};
 use raddle_topology::LinkLayer;
@@ -48,7 +48,7 @@ impl Utilisation {
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(super) fn of(&self, now: Time, port: PortId, rate: Rate) -> u8 {
         let full = rate.as_bps_f64() * self.tau.as_secs_f64() / 8.0;
-        // A link with rate zero counts as full after a packet was counted.
+        // If the rate is zero, the result is 255 after a recent packet, and 0 if the link is idle.
         (self.estimates[port.index()].bytes(now, self.tau) / full * 255.0) as u8
     }
 }

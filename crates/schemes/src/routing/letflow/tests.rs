@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 const LEAF: NodeId = NodeId(8);
 
-/// A fabric of two leaves with four hosts each and four spines, and the forwarder of the first leaf.
+/// A fabric of four spines and two leaves with four hosts each, and the forwarder of the first leaf.
 fn leaf(choice: Choice) -> (Arc<Topology>, LetFlow) {
     let rate = Rate::from_gbps(10);
     let fabric = folded_clos(2, 4, 4, rate, rate, Duration::from_ns(100)).expect("a leaf-spine");
@@ -17,7 +17,7 @@ fn leaf(choice: Choice) -> (Arc<Topology>, LetFlow) {
     (fabric, LetFlow::new(LEAF, &paths, 1, &Parameters { choice, ..Parameters::default() }))
 }
 
-/// The port of a packet of flow `flow` at `us` microseconds.
+/// The port that the leaf selects for a packet of flow `flow` at `us` microseconds.
 fn port(leaf: &mut LetFlow, us: u64, flow: u16) -> PortId {
     let segment = Segment {
         src: 0,

@@ -1,4 +1,4 @@
-//! The forwarder of pinned paths.
+//! The forwarder of packets with pinned paths.
 
 use raddle_core::{DropReason, Forwarder, NodeId, Packet, PortId, Ports, Time, Verdict};
 use raddle_topology::paths::Paths;
@@ -6,7 +6,7 @@ use raddle_wire::rated::Segment;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Number of paths at which a node clears its table. The value affects only speed.
+/// Number of paths at which a node clears its table. The value affects only speed and memory use.
 const MOST: usize = 1 << 16;
 
 /// The forwarder of one node.
@@ -45,8 +45,8 @@ struct Place {
 }
 
 impl Place {
-    /// The port by which a packet leaves, and the number of the port's link on the path. `back` is true for
-    /// acknowledgements.
+    /// The port by which a packet leaves, and the number of the port's link on the path; `None` at the packet's last
+    /// node. `back` is true for acknowledgements.
     fn next(self, back: bool) -> Option<(PortId, u8)> {
         if back {
             self.back.map(|port| (port, self.links - 1))

@@ -5,10 +5,10 @@
 //! the agents of the ports through which the data left. A flow keeps its path for its whole life: if a link of the path
 //! fails, the flow's packets are lost.
 //!
-//! A packet counts links: the field `hop` is the number of the link that the packet crosses or crossed last, in either
-//! direction. Links are numbered along the path from the flow's source. The agent of a port therefore sees the number
-//! of its own link both in the packets that the port sends and in the acknowledgements of these packets. A source
-//! starts with 0, and an acknowledgement copies the number from the packet that it acknowledges.
+//! The field `hop` of a packet is the number of the link that the packet crosses or crossed last, in either direction.
+//! Links are numbered from 0 along the path, beginning at the flow's source. The agent of a port therefore sees the
+//! number of its own link both in the packets that the port sends and in the acknowledgements of these packets. A
+//! source writes 0, and an acknowledgement copies the number from the packet that it acknowledges.
 //!
 //! Cost per hop: one look-up in a table of the flows that pass the node. Entries are created on first use.
 

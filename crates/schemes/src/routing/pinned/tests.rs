@@ -1,4 +1,4 @@
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
 
 use super::*;
 use crate::parameter::Settings;
@@ -115,7 +115,7 @@ fn packets_without_a_path_are_dropped() {
     assert_eq!(verdict(segment(0, 3, 1, 1)), lost, "TCP");
     assert_eq!(verdict(data(1, 1, 0)), Verdict::Deliver);
     // An acknowledgement that this node sends goes back along the data's path. An acknowledgement for a path that does
-    // not pass this node is dropped; only corruption causes such packets.
+    // not pass this node is dropped. Only corruption causes such packets.
     assert_eq!(verdict(answer(&data(3, 1, 0))), Verdict::Forward(PortId(1)));
     assert_eq!(verdict(answer(&data(0, 2, 0))), lost);
 }

@@ -11,8 +11,8 @@ pub(crate) struct Switch {
     routing: LocalRouting,
     /// The switch's hosts; empty unless this is an edge switch.
     hosts: Range<u32>,
-    /// The number by which path numbers are divided. With an edge switch's divisor the result selects the plane, with
-    /// an aggregation switch's divisor the core.
+    /// The number by which path numbers are divided. The quotient, modulo the number of next hops, selects the plane at
+    /// an edge switch and the core at an aggregation switch.
     divisor: u16,
 }
 
@@ -21,7 +21,7 @@ impl Switch {
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "an aggregation switch has a port to each core of its plane"
+        reason = "an aggregation switch has a port to each core of its plane, and a port number has 16 bits"
     )]
     pub(crate) fn new(node: NodeId, paths: &Paths) -> Self {
         let routing = paths.routing();

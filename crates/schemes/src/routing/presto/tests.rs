@@ -73,8 +73,8 @@ fn is_rotation(of: &[u16], turns: &[u16]) -> bool {
     turns.len() == of.len() && (0..of.len()).any(|by| [&of[by..], &of[..by]].concat() == turns)
 }
 
-/// Each of the first eight cells of 65,536 bytes contains the first bytes of 45 segments of 1,460 bytes: a cell
-/// contains at most 45 first bytes, and 8 · 65,536 bytes contain 360.
+/// In each of the first eight cells of 65,536 bytes, 45 segments of 1,460 bytes begin. At most 45 segments can begin in
+/// one cell, and 360 segments begin in eight cells.
 #[test]
 fn oracle_cells_of_64_kb_take_the_paths_in_turn() {
     let mut net = Net::new();

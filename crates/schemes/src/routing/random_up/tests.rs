@@ -25,7 +25,7 @@ fn oracle_8_13_every_path_is_as_likely() {
             even(counts(&mut fabric, |i| frame(0, dst, 1, i * 1_500), 100_000).into_values(), paths);
             even(counts(&mut fabric, |_| segment(0, dst, 1, 0), 20_000).into_values(), paths);
         }
-        // The number of paths in the tree XGFT(2; 4,4; 1,3) is three, which is not a power of two.
+        // In the tree XGFT(2; 4,4; 1,3), three paths lead from host 0 to host 15. Three is not a power of two.
         let slim = XgftSize { children: vec![4, 4], parents: vec![1, 3] };
         let mut fabric = Fabric::new(slim, &ROUTING, &set);
         even(counts(&mut fabric, |i| frame(0, 15, 1, i * 1_500), 30_000).into_values(), 3);

@@ -1,6 +1,6 @@
 //! Puts TCP segments back in order below the transport. TCP would otherwise treat the gap before a segment that
-//! overtook other segments as a loss. This is the shim below TCP of DRILL (SIGCOMM 2017, §3.3) and the receive offload
-//! of Presto (SIGCOMM 2015, §3.2).
+//! overtook other segments as a loss. DRILL (SIGCOMM 2017, §3.3) restores the order in a shim below TCP, and Presto
+//! (SIGCOMM 2015, §3.2) in its receive offload.
 //!
 //! An early data segment waits for the segments before it, but no longer than a given time. After that time the segment
 //! is passed up, and TCP sees the gap. A late or repeated segment is passed up at once. A flowcell takes a single path,
@@ -18,8 +18,8 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// The parameter of routings whose hosts put packets back in order. The default of 100 us is the delay of a queue of
-/// about 80 full packets at 10 Gb/s, and is less than TCP's default least retransmission timeout of 1 ms.
+/// The parameter of routings under which hosts put packets back in order. The default of 100 us is the delay of a queue
+/// of about 80 full packets at 10 Gb/s, and is less than TCP's default minimum retransmission timeout of 1 ms.
 pub const HOLD: Parameter = Parameter::new(
     "hold",
     Value::Duration(Duration::from_us(100)),
@@ -58,8 +58,8 @@ const FIRST: u32 = 1;
 /// A flow's state may be removed after this time without a segment.
 const SILENCE: Duration = Duration::from_ms(1_000);
 
-/// Least number of flows at which a host searches its flows for silent ones to remove. With fewer flows the search is
-/// not worth its cost.
+/// Smallest number of flows at which a host searches its flows for silent ones to remove. With fewer flows the search
+/// is not worth its cost.
 const FEW: usize = 64;
 
 /// Wraps a host and passes segments up to it in order.

@@ -30,8 +30,8 @@ impl Bench {
         Self { host: Reordering::new(Box::new(Top(Arc::clone(&up), us(10_000))), hold), up }
     }
 
-    /// Segment `number` of a flow arrives. Returns the segments that are passed up, and the time at which the host
-    /// wants to be woken.
+    /// Passes segment `number` of a flow to the host. Returns the numbers of the segments that are passed up, and the
+    /// time at which the host wants to be woken.
     fn segment(&mut self, now: Time, flow: u16, number: u32) -> (Vec<u32>, Time) {
         let packet = segment(1, 2, flow, FIRST + number * LEN);
         self.host.handle(now, Input::Packet { packet: &packet, port: PortId(0) });
@@ -102,7 +102,7 @@ fn sequence_numbers_wrap() {
     let mut bench = Bench::new(HOLD);
     let seq = |ahead: u32| u32::MAX.wrapping_sub(100).wrapping_add(ahead * LEN);
     for ahead in [0, 2, 1] {
-        // The first segment's number precedes the first number of a flow (modulo 2^32), so the segment is treated as a
+        // The first segment's sequence number precedes `FIRST` modulo 2^32, so the segment is treated as a
         // retransmission.
         let packet = segment(1, 2, 7, seq(ahead));
         bench.host.handle(us(0), Input::Packet { packet: &packet, port: PortId(0) });

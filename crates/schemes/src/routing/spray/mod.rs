@@ -1,9 +1,8 @@
-//! Packet spraying: each packet takes one of the shortest paths, independent of the flow's other packets (Dixit et al.,
-//! "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013; specifications/expeditus.md §6.5).
+//! Packet spraying: each packet takes one of the shortest paths, independently of the flow's other packets (Dixit et
+//! al., "On the Impact of Packet Spraying in Data Center Networks", INFOCOM 2013; specifications/expeditus.md §6.5).
 //!
 //! At each hop the packet leaves by one of the ports on shortest paths to its destination. The port is drawn at random,
-//! or the ports take turns. Each node has a single round-robin counter, which every packet with several next hops
-//! advances.
+//! or the ports take turns. Each node has a single round-robin counter for all destinations.
 //!
 //! Receiving hosts restore the packet order ([`crate::routing::reordering`]).
 
@@ -64,7 +63,7 @@ pub(crate) struct Spray {
 #[derive(Debug)]
 enum Choice {
     Random(Stream),
-    /// Number of packets so far that had several next hops, plus a random start value.
+    /// The round-robin counter, which starts at a random value.
     InTurn(u32),
 }
 

@@ -8,7 +8,7 @@
 use crate::choices;
 use raddle_core::{Duration, NodeId, Time};
 
-/// The rules by which notices change levels and levels expire.
+/// How notices change levels, and when levels expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
     /// How a notice changes a level.
@@ -41,8 +41,9 @@ choices! {
     /// How notices from the switch's own congestion points (local notices) are treated, compared with notices from
     /// other switches.
     ///
-    /// In the benchmark of specifications/cee.md §6.4, with [`Update::Accumulate`], `Lock` reduces the throughput from
-    /// 0.74 to 0.59 of the link rate (§5.6). The paper reports about 0.6, so the paper's rule probably is `Lock`.
+    /// In the benchmark of specifications/cee.md §6.4, with [`Update::Accumulate`], the throughput is 0.59 of the link
+    /// rate under `Lock` and 0.74 under `Alike` (§5.6). The paper reports about 0.6, so the paper's rule probably is
+    /// `Lock`.
     pub(super) enum Local {
         /// Local notices count. After the first local notice for a port and a destination, only local notices count for
         /// this port and destination, until the level expires.
@@ -82,7 +83,7 @@ struct Entry {
 }
 
 impl Levels {
-    /// Levels for a switch with `ups` up ports in a fabric of `hosts` hosts; all levels are zero.
+    /// Levels for a switch with `ups` up ports in a fabric of `hosts` hosts. All levels are zero.
     pub(super) fn new(hosts: usize, ups: usize, rule: Rule) -> Self {
         Self { entries: vec![Entry::default(); hosts * ups].into(), ups, rule }
     }

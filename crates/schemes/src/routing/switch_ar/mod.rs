@@ -1,5 +1,5 @@
-//! Switch Adaptive Routing: switches read the congestion notices that pass them, and move frames for the same
-//! destination to another port.
+//! Switch Adaptive Routing: switches read the congestion notices that pass them. A notice makes a switch move the
+//! frames for the congested destination to another port.
 //!
 //! Source: C. Minkenberg et al., "Adaptive Routing in Data Center Bridges" (HOTI 2009) and "Adaptive routing for
 //! Convergence Enhanced Ethernet" (HPSR 2009), as evaluated by D. Crisan, M. Gusat and C. Minkenberg ("Comparative
@@ -11,13 +11,13 @@
 //! frame meet congestion behind that port. For each destination the switch keeps a level per up port. By default, all
 //! frames for a destination leave by the port with the least level and are never divided among ports. Among ports with
 //! equal levels, the first port in cyclic order from D-mod-k's port is taken. As long as there is no congestion, frames
-//! thus stay in order. A switch learns of congestion in its own queues first, because the notices about these queues
-//! start at this switch. As with all up/down routing, notices take random ports upwards, so that they arrive by all the
-//! paths that lead to the congested queue.
+//! thus stay in order. A switch is the first to learn of congestion in its own queues, because the notices about these
+//! queues start at this switch. As with all up/down routing, notices take random ports upwards, so that they arrive by
+//! all the paths that lead to the congested queue.
 //!
-//! Hosts do not take part: hosts without rate limiters ignore notices.
+//! Hosts take no part in this routing. A host without rate limiters ignores notices.
 //!
-//! Cost per frame that goes up: a read of 16 bytes for each up port. A notice also costs a random number.
+//! Cost per frame that goes up: a read of 16 bytes for each up port. Cost per notice: a random number.
 
 mod levels;
 mod split;
@@ -46,9 +46,9 @@ const INFO: Info = Info {
     summary: "Packets to a destination take the up port for which congestion notices report the least congestion",
     source: "Minkenberg et al., HPSR 2009 and HOTI 2009; Crisan et al.",
     differs: &[
-        "a port's congestion level is the sum of its feedback, and notices of the switch's own queues exclude \
-         notices that pass through, as calibrated (specifications/cee.md §5.6)",
-        "without congestion, frames take D-mod-k's path; the papers do not specify it",
+        "a port's congestion level is the sum of the feedback of its notices; after a notice of the switch's own \
+         queue, notices of other switches are ignored; both rules are calibrated (specifications/cee.md §5.6)",
+        "without congestion, frames take D-mod-k's path; the papers do not specify the path",
         "after link failures, frames take D-mod-k's choice among the remaining paths",
         "receivers put segments back in order below TCP; the hosts of converged Ethernet do this themselves",
         "`moved` and `keep_used` are our additions; the paper discusses fractional splits and used notices",
@@ -70,7 +70,7 @@ parameters! {
         /// drop a notice if another port for the frame is not congested
         absorb: bool = false;
         // The paper's scheme (§VII) moves all frames of a destination together (a binary split), as with the value 1.
-        /// share of a port's frames to a destination that a notice moves to another port; 1 moves all of them
+        /// share of frames that a notice moves from its port to another port, for one destination; 1 moves all of them
         moved: f64 = 1.0, 0.001..=1.0;
         // Without this parameter, sources cannot tell whether a switch used a notice (§V-A1 of the paper).
         /// drop a notice that made frames change their port, so that hosts see only notices that moved no frames

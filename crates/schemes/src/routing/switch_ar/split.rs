@@ -3,8 +3,8 @@
 //! of this module is our own.
 //!
 //! Each destination has a weight for each up port. A notice takes a share of the weight of its port and gives it to the
-//! port with the least congestion level. Frames follow the weights by smooth weighted round robin, so that a fifth of
-//! the weight is two frames in ten.
+//! port with the least congestion level. Frames follow the weights by smooth weighted round robin, so that a port with
+//! a fifth of the weight takes two frames in ten.
 
 use raddle_core::NodeId;
 
@@ -31,8 +31,8 @@ struct Entry {
 }
 
 impl Split {
-    /// Splits for a switch with `ups` up ports in a fabric of `hosts` hosts. A notice moves the share `moved`, from 0
-    /// to 1, of its port's frames.
+    /// Creates the splits of a switch with `ups` up ports in a fabric of `hosts` hosts. `moved` is the share of a
+    /// port's frames that a notice moves to another port, between 0 and 1.
     #[allow(clippy::cast_possible_truncation, reason = "a share is at most 1")]
     pub(super) fn new(hosts: usize, ups: usize, moved: f64) -> Self {
         let moved = (moved * f64::from(WHOLE)).round() as i64;

@@ -12,7 +12,7 @@ use std::ops::Range;
 /// Chooses a node's up ports by their congestion levels.
 #[derive(Debug)]
 pub(super) struct SwitchAr {
-    /// Hosts below this switch; packets to them go down, without a choice.
+    /// Hosts below this switch. Packets to them go down, without a choice.
     below: Range<u32>,
     ups: usize,
     /// D-mod-k's divisor of a destination's number.
@@ -25,8 +25,8 @@ pub(super) struct SwitchAr {
 }
 
 impl SwitchAr {
-    /// Chooses the up ports of `node`. With the parameter `absorb`, the node drops notices while another up port has
-    /// level zero.
+    /// The choice of up ports at `node`. With the parameter `absorb`, the node drops a notice if an up port other than
+    /// the notice's port has level zero.
     pub(super) fn new(tree: &Xgft, node: NodeId, parameters: &Parameters) -> Self {
         let &Parameters { update, local, timer, absorb, moved, keep_used, .. } = parameters;
         let rule = Rule { update, local, timer };

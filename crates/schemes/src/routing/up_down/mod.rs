@@ -1,6 +1,6 @@
 //! Up*/down* routing in extended generalized fat trees (specifications/cee.md §5). A switch above a packet's
 //! destination sends the packet down by the only port that leads there. Any other switch sends it up. Routing schemes
-//! differ in how they choose the port upwards; see [`Ascent`].
+//! differ in how they choose the port upwards ([`Ascent`]).
 //!
 //! As long as no link has failed, packets never go up after they have gone down. Links can therefore be ordered: all
 //! links upwards by rising level, then all links downwards by falling level. With this order, links cannot wait for
@@ -59,7 +59,7 @@ pub(crate) struct UpDown<A> {
 }
 
 impl<A> UpDown<A> {
-    /// The forwarder of a node of this tree; `ascent` chooses the ports upwards.
+    /// The forwarder of a node of this tree. `ascent` chooses the ports upwards.
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, tree: &Xgft, ascent: A, seed: u64) -> Self {
         Self {
             next_hops: NextHops::new(node, paths),
@@ -137,7 +137,7 @@ impl<A> UpDown<A> {
     }
 }
 
-/// The tree that the topology describes; `name` is the routing's name in the error message.
+/// The tree that the topology describes. `name` is the routing's name in the error message.
 pub(crate) fn tree(topology: &Topology, name: &str) -> Result<Arc<Xgft>, Unfit> {
     match topology.shape() {
         Shape::Xgft(size) => Ok(Arc::new(Xgft::new(size.clone()))),
@@ -150,7 +150,7 @@ pub(crate) fn tree(topology: &Topology, name: &str) -> Result<Arc<Xgft>, Unfit> 
     }
 }
 
-/// The forwarders of a tree's nodes; `ascent` makes the [`Ascent`] of each node. Hosts with a single link get a
+/// The forwarders of a tree's nodes. `ascent` makes the [`Ascent`] of each node. Hosts with a single link get a
 /// forwarder only if hosts choose paths.
 pub(crate) fn forwarders<A: Ascent + 'static>(
     plan: &Plan<'_>,
@@ -168,7 +168,7 @@ pub(crate) fn forwarders<A: Ascent + 'static>(
 }
 
 /// The index of the port upwards, among `ports` ports, that a node's digit of `path` selects. `path` is the number of
-/// the nearest common ancestor that the path passes; D-mod-k and S-mod-k use a host's number instead. Division by
+/// the nearest common ancestor that the path passes. D-mod-k and S-mod-k use a host's number instead. Division by
 /// `divisor` makes the node's digit the lowest digit. At a node of level l the divisor is usually w1 * .. * wl, where
 /// `wi` is the number of parents of each node of level i - 1.
 pub(crate) fn digit(path: u32, divisor: u32, ports: usize) -> usize {

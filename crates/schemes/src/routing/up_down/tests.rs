@@ -1,4 +1,4 @@
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
 
 use super::testing::{Fabric, build, even, frame};
 use crate::routing::{d_mod_k, hashed, random_up, s_mod_k};

@@ -54,9 +54,9 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 pub(crate) struct Wcmp {
     salt: u64,
     next_hops: NextHops,
-    /// Greatest number of entries per group; a group with more next hops has one entry per next hop.
+    /// Greatest number of entries per group. A group with more next hops has one entry per next hop.
     table: usize,
-    /// For each destination, the indices of its next hops; each index is repeated according to its weight.
+    /// For each destination, the indices of its next hops. Each index is repeated according to its weight.
     groups: FxHashMap<NodeId, Box<[u16]>>,
 }
 

@@ -4,9 +4,9 @@
 /// group, and each is a member of the group. Each member has at least one entry, even if the table is too small.
 ///
 /// If exact proportions fit in the table, the result is exact. Otherwise the group starts with one entry per member and
-/// grows by one entry at a time. The new entry goes to the member that is then overloaded the least. Of all these
-/// groups, the result is the group whose greatest overload is least. (The paper's algorithm instead grows a group until
-/// its overload is at most a given value, and lowers the demands until all groups of a switch fit.)
+/// grows by one entry at a time. The new entry goes to the member whose overload with this entry is the least. Of the
+/// groups of all sizes, the result is the group whose greatest overload is the least. (The paper's algorithm instead
+/// grows a group until its overload is at most a given value, and lowers the demands until all groups of a switch fit.)
 ///
 /// # Panics
 /// If a capacity is zero.
@@ -61,9 +61,9 @@ mod tests {
     }
 
     /// Six switches lead to 35 core paths, because one switch has lost a core: 5, 6, 6, 6, 6, 6. With one entry each,
-    /// the first switch gets 35/30 = 1.167 of its share. The other five switches get a second entry first, one by one;
-    /// when all five have two entries, each gets 2·35/(11·6) = 1.061 of its share. With 16 entries, the greatest ratio
-    /// would be 3·35/(16·6) = 1.094, so eleven entries are better.
+    /// the first switch gets 35/30 = 1.167 times its share. Then the other five switches get a second entry, one by
+    /// one. When all five have two entries, each gets 2·35/(11·6) = 1.061 times its share. With 16 entries, the
+    /// greatest ratio would be 3·35/(16·6) = 1.094, so eleven entries are better.
     #[test]
     fn oracle_one_core_of_six_lost() {
         assert_eq!(fit(&[5, 6, 6, 6, 6, 6], 16), [1, 2, 2, 2, 2, 2]);

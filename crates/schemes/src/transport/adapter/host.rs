@@ -36,7 +36,7 @@ pub(crate) struct Adapter<P: Protocol> {
     answers: VecDeque<Packet>,
     /// True if a data frame has been passed to the port and has not left the port.
     busy: bool,
-    /// The flow of the frame at the port, if this frame is the last frame of its flow.
+    /// Without recovery: the flow of the frame at the port, if this frame is the last frame of its flow.
     last_of: Option<FlowKey>,
     incoming: Incoming,
     reports: VecDeque<Report>,

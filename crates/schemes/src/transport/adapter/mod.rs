@@ -27,7 +27,7 @@ use raddle_topology::Topology;
 /// Checks that every host has exactly one port, because an adapter has a single port.
 ///
 /// # Errors
-/// If a host has another number of ports; the message names the first such host.
+/// If a host has another number of ports. The message names the first such host.
 pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
     let Some(host) = topology.hosts().find(|&host| topology.port_count(host) != 1) else { return Ok(()) };
     let problem = format!(
@@ -59,12 +59,12 @@ pub(crate) fn check_priorities(plan: &Plan<'_>, transport: &str) -> Result<(), U
     })
 }
 
-/// The rate limiter of one queue; an implementation may impose no limit.
+/// The rate limiter of one queue. An implementation may impose no limit.
 pub(crate) trait RateLimiter: Send {
-    /// Earliest time at which the next frame may begin; a time in the past means now.
+    /// Earliest time at which the next frame may begin. A time in the past means now.
     fn ready_at(&self) -> Time;
-    /// A frame with `bytes` bytes of a flow begins to leave. `queue_empty` is true if the queue contains no further
-    /// frame.
+    /// Called when a frame with `bytes` bytes of a flow begins to leave. `queue_empty` is true if the queue contains no
+    /// further frame.
     fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool);
     /// Time of the next call of [`fire`](Self::fire), or [`Time::NEVER`].
     fn timer(&self) -> Time;

@@ -156,7 +156,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Puts each queue that its rate limiter has released among the waiting queues again.
+    /// Makes each queue that its rate limiter has released wait for its turn again.
     fn free(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.limited.peek()
             && at <= now
@@ -168,7 +168,7 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Replaces the contents of a queue by `chunk`, or empties the queue.
+    /// Replaces the contents of a queue by `chunk`, or empties the queue if there is no chunk.
     pub(super) fn replace(&mut self, now: Time, place: u32, chunk: Option<Chunk>) {
         let Queue { chunks, state, priority, .. } = &mut self.queues[place as usize];
         chunks.clear();
@@ -188,9 +188,9 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Removes an empty queue, without waiting for its rate limiter's timer. Entries of `limited` and `timers` for this
-    /// index remain, but do no harm. For the next queue at this index, such an entry is stale or happens to have the
-    /// correct time.
+    /// Removes the queue if it exists and is empty, without waiting for its rate limiter's timer. Entries of `limited`
+    /// and `timers` for this index remain, but do no harm. For the next queue at this index, such an entry is stale or
+    /// happens to have the correct time.
     pub(super) fn forget(&mut self, lane: Lane) {
         if let Entry::Occupied(entry) = self.places.entry(lane)
             && let state @ State::Empty = &mut self.queues[*entry.get() as usize].state

@@ -45,7 +45,7 @@ impl Recovery {
         self.timers.push(Reverse((at, key)));
     }
 
-    /// Returns the index of a flow whose timer entry is due by `now`, and removes the entry.
+    /// Returns the index of a flow whose timer entry is due by `now`, and removes the entry; `None` if no entry is due.
     pub(super) fn due(&mut self, now: Time) -> Option<u32> {
         if self.next() > now {
             return None;

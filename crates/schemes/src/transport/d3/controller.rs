@@ -37,7 +37,7 @@ choices! {
 pub(crate) struct Request {
     /// The flow's key in packet headers.
     pub flow: FlowKey,
-    /// Position of this request among the flow's requests: first, last or between them.
+    /// Position of this request among the flow's requests: first, last or in between.
     pub stage: Stage,
     /// The rate that meets the flow's deadline; zero if the flow has no deadline.
     pub desired: Rate,
@@ -149,7 +149,7 @@ impl Controller {
         self.sums
     }
 
-    /// A packet of any kind joins the queue; `size` is in bytes.
+    /// Records that a packet of any kind joins the queue. `size` is in bytes.
     pub(crate) fn joined(&mut self, now: Time, size: u32) {
         let flows = self.counted();
         self.capacity.joined(now, size, flows, 1.0);
@@ -161,7 +161,7 @@ impl Controller {
         self.capacity.tick(now, flows, 1.0);
     }
 
-    /// Number of flows according to the sums; zero if this number is negative.
+    /// Number of flows according to the sums, or zero if this number is negative.
     fn counted(&self) -> usize {
         usize::try_from(self.sums.flows).unwrap_or(0)
     }

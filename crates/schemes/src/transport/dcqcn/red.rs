@@ -16,7 +16,7 @@ const K_MIN: Parameter =
     Parameter::new("k_min", Value::Bytes(5_000), "queue length up to which no packet is marked")
         .growing(TESTBED, None);
 
-/// Queue length beyond which every packet is marked (Zhu et al., Figure 14); at least `k_min`.
+/// Queue length beyond which every packet is marked (Zhu et al., Figure 14). Must be at least `k_min`.
 const K_MAX: Parameter =
     Parameter::new("k_max", Value::Bytes(200_000), "queue length beyond which every packet is marked")
         .growing(TESTBED, None);
@@ -127,7 +127,7 @@ mod tests {
     fn packets_are_marked_as_often_as_that() {
         assert_eq!((marks(5_000, 1_000), marks(200_001, 1_000)), (0, 1_000));
         // Halfway between the thresholds, the probability is 0.5%, so 500 of 100,000 packets are marked on average. The
-        // standard deviation is 22 packets; 90 is about four times as much.
+        // standard deviation is 22 packets, and 90 is about four times as much.
         assert!(marks(102_500, 100_000).abs_diff(500) < 90);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
              the receiver puts packets in order",
             "only timeouts count as retries; after a timeout, the timer stays stopped until the flow sends again",
             "the i-th cycle of hyper increase raises the target rate by i steps, as in QCN; the paper does not \
-             specify it",
+             give the steps",
             "a marked packet that arrives within `cnp_interval` of the last notification causes no notification, not \
              even a delayed notification",
         ],

@@ -3,8 +3,8 @@
 use raddle_core::{Bytes, PortState, Time};
 
 /// The backlog of an egress port in bytes, without the packet in transmission. If a rate controller counted this packet
-/// as backlog, a link with a round trip of ten packets would lose a few percent of its throughput
-/// (specifications/pdq.md §4.4, P1).
+/// as backlog, a link whose round trip is ten times the serialization delay of a packet would lose a few percent of its
+/// throughput (specifications/pdq.md §4.4, P1).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backlog {
     /// Bytes of the packets that wait or are in transmission.
@@ -16,18 +16,18 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// A packet of `size` bytes joins the queue.
+    /// Records that a packet of `size` bytes joins the queue.
     pub(crate) fn join(&mut self, size: u32) {
         self.queued += u64::from(size);
     }
 
-    /// The port begins to send a packet of `size` bytes.
+    /// Records that the port begins to send a packet of `size` bytes.
     pub(crate) fn leave(&mut self, now: Time, size: u32, port: &PortState) {
         self.leaving = size.into();
         self.gone_at = now + port.rate.time_for(Bytes(size.into()));
     }
 
-    /// A packet has left the port, or was lost there.
+    /// Records that a packet of `size` bytes has left the port or was lost there.
     pub(crate) fn left(&mut self, size: u32) {
         self.queued = self.queued.saturating_sub(size.into());
     }

@@ -205,8 +205,9 @@ impl<P: Protocol> ExplicitHost<P> {
     }
 
     /// The next subflow that may send. Due subflows without a [precedence](Protocol::precedence) come first. Then come
-    /// probes of subflows that have waited for a round trip, so that links learn that these subflows do not send. Then
-    /// comes data of the subflow with the least precedence. Subflows with a precedence wait until their link is free.
+    /// probes of subflows that have waited for a round trip, so that the links' controllers learn that these subflows
+    /// do not send. Then comes data of the subflow with the smallest precedence. Subflows with a precedence wait until
+    /// their link is free.
     fn next_due(&mut self, now: Time, ports: &Ports<'_>) -> Option<(Place, Turn)> {
         while let Some((at, (number, place))) = self.timers.due(now) {
             let Some(outgoing) = self.outgoing.get_mut(&number) else { continue };
@@ -236,7 +237,8 @@ impl<P: Protocol> ExplicitHost<P> {
         Some((self.waiting.swap_remove(index), turn))
     }
 
-    /// Earliest time at which [`next_due`](Self::next_due) may return a subflow, if no packet or flow arrives before.
+    /// Earliest time at which [`next_due`](Self::next_due) may return a subflow, if no packet or flow arrives before
+    /// that time.
     fn wakes(&self, now: Time, ports: &Ports<'_>) -> Time {
         let free_at = |&(number, place): &Place| {
             let (_, port) = self.outgoing.get(&number)?.precedence(now, place, &self.protocol)?;

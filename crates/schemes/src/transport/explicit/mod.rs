@@ -1,8 +1,8 @@
 //! Hosts whose rates the switches set: the common part of PDQ, D3 and RCP (specifications/pdq.md §2, §3).
 //!
-//! A flow opens with a SYN. Data follows once an acknowledgement grants a rate; the latest acknowledgement sets the
+//! A flow opens with a SYN. Data follows once an acknowledgement grants a rate. The latest acknowledgement sets the
 //! pacing rate. While a flow has no rate, the host sends probes. The receiver acknowledges every packet, and the
-//! acknowledgement takes the reverse path. A TERM ends a flow; the host repeats the TERM until the receiver
+//! acknowledgement takes the reverse path. A TERM ends a flow. The host repeats the TERM until the receiver
 //! acknowledges it. A [`Protocol`] defines everything else: the contents of headers, the meaning of grants, and the
 //! condition for giving up a flow.
 //!
@@ -11,7 +11,7 @@
 //!
 //! Loss detection: paths keep packets in order, so an acknowledgement proves that earlier unacknowledged packets are
 //! lost. A timeout detects the loss of the last packets of a flow. Cost: one heap entry and one ring-buffer entry per
-//! packet sent; one look-up by flow per packet received.
+//! packet sent, and one look-up by flow per packet received.
 
 mod backlog;
 mod host;
@@ -74,7 +74,7 @@ impl Outlook {
     }
 }
 
-/// Key that orders the subflows of a host; the subflow with the least key sends first.
+/// The key that orders the subflows of a host. The subflow with the smallest key sends first.
 pub(crate) type Precedence = (u32, u32);
 
 /// The protocol between a sender and the switches.
@@ -100,7 +100,7 @@ pub(crate) trait Protocol: Send {
     fn probe_interval(&self, sender: &Self::Sender, view: &View) -> Duration;
 
     /// The subflow's precedence at the host's link. When the link is free, the host sends data of the subflow with the
-    /// least precedence among the subflows whose data is due. With `None`, the host passes packets to the port when
+    /// smallest precedence among the subflows whose data is due. With `None`, the host passes packets to the port when
     /// they are due, and the packets may wait in the port's queue.
     fn precedence(&self, _sender: &Self::Sender, _view: &View) -> Option<Precedence> {
         None

@@ -19,7 +19,7 @@ pub(super) struct Common {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     pub(super) packets: Packets,
-    /// Number of subflows; a flow with fewer packets gets one subflow per packet.
+    /// Number of subflows. A flow with fewer packets gets one subflow per packet.
     pub(super) subflows: u32,
     /// The greatest rate of one subflow.
     pub(super) limit: Rate,

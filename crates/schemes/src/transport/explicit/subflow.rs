@@ -189,9 +189,9 @@ impl Subflow {
         }
     }
 
-    /// Time of the next probe, if no data packet leaves before. Without a rate, the subflow sends a probe every
-    /// `interval`. With a rate, the subflow sends a probe after a round trip without packets. Without this probe, a
-    /// subflow with a tiny rate would rarely request a new rate, because its data packets are rare
+    /// Time of the next probe, if no data packet leaves before that time. Without a rate, the subflow sends a probe
+    /// every `interval`. With a rate, the subflow sends a probe after a round trip without packets. Without this probe,
+    /// a subflow with a tiny rate would rarely request a new rate, because its data packets are rare
     /// (specifications/pdq.md §2, rule 9).
     fn probe_due(&self, rate: Rate, interval: Duration) -> Time {
         match (rate, self.rtt) {

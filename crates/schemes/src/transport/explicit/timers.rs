@@ -16,7 +16,7 @@ pub(super) struct Timers {
 
 impl Timers {
     /// Sets the timer of subflow `place` to `at`, unless the timer is set to an earlier time. `armed` is the time for
-    /// which the timer is set; this function updates `armed`.
+    /// which the timer is set. The function updates `armed`.
     pub(super) fn arm(&mut self, at: Time, place: Place, armed: &mut Time) {
         if at < *armed {
             *armed = at;

@@ -16,7 +16,7 @@
 //! - The retry counter counts only timeouts, whereas InfiniBand's retry counter also counts NAKs. Progress resets the
 //!   counter, as in InfiniBand.
 //! - An out-of-order packet causes a congestion notification only if the packet is marked. In the ns-3 model of HPCC,
-//!   notifications of other out-of-order packets are an option.
+//!   notifications for other out-of-order packets are an option.
 
 mod receiver;
 mod sender;

@@ -21,8 +21,7 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     /// Handles a packet whose first byte is at `offset` in the flow, while the receiver expects the packet at offset
-    /// `expected`. Returns true if the receiver accepts the packet, and the answer to the packet, if there is an
-    /// answer.
+    /// `expected`. Returns whether the receiver accepts the packet, and the answer to the packet if there is one.
     ///
     /// `ack_request` is true if the packet requests an acknowledgement.
     pub(crate) fn take(

@@ -49,7 +49,7 @@ impl Sender {
         self.deadline
     }
 
-    /// The packet `number` begins to leave. Starts the timer, if the timer is stopped.
+    /// Records that packet `number` begins to leave. Starts the timer, if the timer is stopped.
     pub(crate) fn sends(&mut self, now: Time, number: u64, params: &Params) {
         if number < self.sent {
             self.retransmissions = self.retransmissions.saturating_add(1);
@@ -130,8 +130,8 @@ mod tests {
         assert_eq!((sender.deadline(), sender.expire(ms(9), &PARAMS)), (Time::NEVER, Expiry::Later));
     }
 
-    /// Test oracle 4 of specifications/transports.md §7: a loss in a window of w packets costs w retransmissions: the
-    /// lost packet and the w - 1 packets after it.
+    /// Test oracle 4 of specifications/transports.md §7: a loss in a window of w packets costs w retransmissions, of
+    /// the lost packet and of the w - 1 packets after it.
     #[test]
     fn a_loss_costs_the_window() {
         let mut sender = sender(100);

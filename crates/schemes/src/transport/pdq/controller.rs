@@ -148,7 +148,7 @@ impl Controller {
     /// pauses a flow, the flow is not in this controller's list. If the other switch released several flows at once,
     /// they too would all send for one round trip (specifications/pdq.md §4.5).
     ///
-    /// This function does not add the flow to the list; the flow joins with its next packet. The flow may already have
+    /// This function does not add the flow to the list. The flow joins with its next packet. The flow may already have
     /// ended: its TERM, the packet that ends a flow, may have passed this link before the acknowledgement.
     fn check(&self, key: FlowKey, header: &mut Scheduling) {
         let index = match self.flows.index(key) {
@@ -211,7 +211,7 @@ impl Controller {
     }
 
     /// Maximum length of the list (specifications/pdq.md §4.1). Without trimming, this is the configured length. With
-    /// trimming, the list also has at most twice as many flows as there are sending flows, but room for at least two.
+    /// trimming, the maximum is twice the number of sending flows, but at least two and at most the configured length.
     /// Each sending flow then has one waiting flow to replace it.
     fn most_flows(&self) -> usize {
         if self.rules.trim {

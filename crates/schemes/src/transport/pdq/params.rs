@@ -39,8 +39,8 @@ choices! {
         Exact = "exact",
         /// A random number, drawn once for each flow.
         Random = "random",
-        /// The number of bytes that the flow has sent, rounded down to steps. A flow that has sent few bytes may be
-        /// short.
+        /// The number of bytes that the flow has sent, rounded down to a multiple of a step. A flow that has sent few
+        /// bytes may be short.
         Sent = "sent",
     }
 }

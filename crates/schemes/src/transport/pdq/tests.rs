@@ -1,7 +1,7 @@
 //! Tests of the flow list and of the controller, without hosts. The tests whose names begin with `oracle_13` are worked
 //! examples of specifications/pdq.md §13.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
 
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::{Parameters, Profile, Variant};
@@ -344,8 +344,8 @@ fn flows_silent_for_long_are_removed_from_the_list() {
 }
 
 /// Each flow requests a rate once per round trip. A flow that is less critical than n flows has its final grant after
-/// at most n + 1 round trips (specifications/pdq.md §4.5). Then the flows that need at least two more round trips have
-/// at most the capacity of the link. All flows together have at least the capacity.
+/// at most n + 1 round trips (specifications/pdq.md §4.5). Then the sum of the grants of the flows that need at least
+/// two more round trips is at most the capacity of the link. The sum of all grants is at least the capacity.
 #[test]
 fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
     const FLOWS: u64 = 8;

@@ -9,7 +9,7 @@ use raddle_wire::r2c2::{Data, FLAG_LAST, Route};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Bytes of the data header.
+/// Size of the data header, in bytes.
 pub(super) const HEADER: u32 = 36;
 
 /// The sender and the receiver of one node.

@@ -26,7 +26,7 @@ pub(super) struct Ledger {
     /// The flows of the credits sent, in order. The last entry is the flow of credit number `last.given`. Entries of
     /// acknowledged credits are removed at the next tick.
     open: VecDeque<u32>,
-    /// Number of the last credit that had been sent at each of the last two ticks; the later tick comes first.
+    /// Number of the last credit that had been sent at each of the last two ticks. The later tick comes first.
     given_by_tick: [u32; 2],
     /// True if this end has received credits that it has not acknowledged.
     owes_word: bool,

@@ -1,5 +1,5 @@
 //! PFQ: idealised per-flow queueing with back-pressure. The R2C2 paper uses it as the upper bound of performance (Costa
-//! et al., SIGCOMM 2015, §5.1); the mechanism is a reconstruction.
+//! et al., SIGCOMM 2015, §5.1). The mechanism in this module is a reconstruction.
 //!
 //! Every egress port has one queue per flow, served by deficit round robin. At the far end of each link, a few packet
 //! buffers are reserved for each flow. A packet is sent only if such a buffer is free. When a buffer becomes free, the

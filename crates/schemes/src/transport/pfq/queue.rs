@@ -59,7 +59,7 @@ impl FlowQueues {
             u32::try_from(self.queues.len() - 1).expect("a port must have at most 2^32 queues of flows")
         });
         self.queues[place as usize].flow = flow;
-        // A flow receives its quantum at the end of its turn; a new flow receives its first quantum at once.
+        // A flow receives its quantum at the end of its turn. A new flow receives its first quantum at once.
         self.queues[place as usize].deficit = self.quantum;
         self.flows.insert(flow, place);
         self.turn.push_back(place);

@@ -28,7 +28,7 @@ fn packet(flow: u32, dst: u16, size: u32) -> Packet {
 #[test]
 fn round_robin_is_fair_in_bytes() {
     let mut queues = FlowQueues::new(1_536);
-    // Flow 1 has full packets in slots 0 to 9; flow 2 has packets of half the size in slots 10 to 29.
+    // Flow 1 has full packets in slots 0 to 9, and flow 2 has packets of half the size in slots 10 to 29.
     for slot in 0..10 {
         assert_eq!(queues.push(Time::ZERO, slot, &packet(1, 3, 1_536)), Admit::Take);
     }

@@ -46,7 +46,7 @@ pub(super) struct Round {
 #[derive(Debug)]
 pub(super) struct AntiEntropy {
     doubt: Doubt,
-    /// Time between rounds; zero turns rounds off.
+    /// Time between rounds. Zero turns rounds off.
     period: Duration,
     /// Random offset of the first round, so that nodes do not run their rounds at the same time.
     phase: Duration,
@@ -56,7 +56,7 @@ pub(super) struct AntiEntropy {
     /// True from the loss of a broadcast of this node until the rounds after this loss have run. This node must then
     /// send digests even without flows, because other nodes may not know that their entries are wrong.
     must_speak: bool,
-    /// Time of the latest topology change; `None` before the first.
+    /// Time of the latest topology change; `None` before the first change.
     changed: Option<Time>,
     /// By source node: the time of the last confirmation of this node's table entries for that source. The first round
     /// with such entries and each topology change also set this time.
@@ -69,7 +69,7 @@ pub(super) struct AntiEntropy {
 }
 
 impl AntiEntropy {
-    /// The initial state, without scheduled rounds; `period` is the time between rounds.
+    /// The initial state, without scheduled rounds. `period` is the time between rounds.
     pub(super) fn new(doubt: Doubt, period: Duration, node: u16, seed: u64) -> Self {
         let phase = match period {
             Duration::ZERO => 0,

@@ -1,7 +1,8 @@
 //! The receiving end of reliable flows: records which packets have arrived, and schedules acknowledgements.
 //!
-//! The receiver remembers a complete flow until a while ([`MEMORY`]) after the source has announced the flow's end. If
-//! the last acknowledgement is lost, the source retransmits a packet, and the receiver must acknowledge it again.
+//! The receiver remembers a complete flow until the time [`MEMORY`] has passed since the source announced the flow's
+//! end. If the last acknowledgement is lost, the source retransmits a packet, and the receiver must acknowledge it
+//! again.
 
 use crate::transport::lids::QUARANTINE;
 use crate::transport::reassembly::Incoming;
@@ -46,7 +47,7 @@ struct Arriving {
     highest: u32,
     /// Time by which the unanswered packets must be acknowledged.
     due: Time,
-    /// Bytes received in order; counted only if the node reports progress.
+    /// Bytes received in order. Counted only if the node reports progress.
     bytes: u64,
     /// Sequence number and payload bytes of each received packet that waits for an earlier packet. Used only if the
     /// node reports progress.
@@ -135,7 +136,7 @@ impl Arrivals {
         Taken { in_order, delivered: None, answer }
     }
 
-    /// Time of the next call of [`next_answer`](Self::next_answer), at which an acknowledgement may be due; or
+    /// Time at which an acknowledgement may be due and [`next_answer`](Self::next_answer) must be called, or
     /// [`Time::NEVER`].
     pub(super) fn due(&self) -> Time {
         self.owed.front().map_or(Time::NEVER, |&(due, _)| due)

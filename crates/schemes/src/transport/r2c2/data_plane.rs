@@ -126,7 +126,7 @@ impl DataPlane {
     }
 
     /// Applies the link states from topology discovery: updates routes, and removes the flows that are cut off.
-    /// Reliable flows are not removed; they wait for a path.
+    /// Reliable flows are not removed. They wait for a path.
     pub(crate) fn renew_view(&mut self, now: Time) {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);

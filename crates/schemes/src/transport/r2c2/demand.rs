@@ -1,4 +1,4 @@
-//! Demand estimation (R2C2 §3.3.2). The demand of a flow is the rate that the flow can use; the application may limit
+//! Demand estimation (R2C2 §3.3.2). The demand of a flow is the rate that the flow can use. The application may limit
 //! this rate.
 
 /// A flow announces a demand when its estimated demand falls below this fraction of its allocated rate.

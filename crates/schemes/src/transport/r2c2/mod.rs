@@ -22,7 +22,7 @@
 //!   fall below the allocated rate, so no demand would ever be announced.
 //! - A node that sends no eligible flow skips the rate computation, because it would not use the result.
 //! - Reliability, which the paper leaves to future work, is an option (`arrivals.rs`, `unacknowledged.rs`).
-//!   Acknowledgements are not paced; they use the headroom, the capacity that rate computations leave free. A reliable
+//!   Acknowledgements are not paced. They use the headroom, the capacity that rate computations leave free. A reliable
 //!   flow stays in the tables of all nodes until all its packets are acknowledged. No checksum covers all bytes of a
 //!   flow, but the checksum of each packet covers its payload.
 //!
@@ -80,7 +80,7 @@ choices! {
         /// The rate that the new flow would have in an allocation for all known flows. The rates of other flows do not
         /// change.
         Local = "local",
-        /// No rate limit; only the ports pace the flow.
+        /// No rate limit. Only the ports pace the flow.
         Line = "line",
         /// The unused capacity on the flow's links, but at least a hundredth of the usable capacity of its slowest
         /// link.
@@ -103,7 +103,7 @@ pub struct Params {
     /// cost of these computations). Otherwise they include every known flow. Even then, a flow that begins and ends
     /// between two computations is never included (§3.3.2).
     pub only_lasting: bool,
-    /// True if all nodes compute at the same times; otherwise each node has a random phase.
+    /// True if all nodes compute at the same times. Otherwise each node has a random phase.
     pub synchronous: bool,
     /// True if a node computes rates in every interval from the start, even if it sends no flow. This setting serves to
     /// measure the cost of a computation (Figure 8). Such a node always has a timer, so a simulation with such nodes
@@ -121,7 +121,7 @@ pub struct Params {
     pub selection: Option<Selection>,
     /// When nodes suspect that their flow tables differ.
     pub doubt: Doubt,
-    /// Interval at which nodes compare flow tables while these may differ; zero turns the comparison off.
+    /// Interval at which nodes compare flow tables while these may differ. Zero turns the comparison off.
     pub digest_period: Duration,
     /// Number of recent broadcasts per link that a node announces again to a neighbour that has received a damaged
     /// packet.
@@ -132,7 +132,8 @@ pub struct Params {
     pub hop_bits: u32,
     /// True if receivers acknowledge packets and senders retransmit lost packets.
     pub reliable: bool,
-    /// Number of packets that a receiver of reliable flows accepts, counted from the first missing packet; at least 1.
+    /// Number of packets that a receiver of reliable flows accepts, counted from the first missing packet. Must be at
+    /// least 1.
     pub window: u16,
     /// True if nodes accept streams and report the progress of flows:
     /// [`Host::carries_streams`](raddle_core::Host::carries_streams). Only reliable flows can be streams.

@@ -10,12 +10,12 @@ use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, PortId, Rate, Time};
 use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::{Acknowledgement, Event, EventKind, Route, UNLIMITED_KBPS};
 
-/// Bytes of the data header.
+/// Size of the data header, in bytes.
 pub(crate) const HEADER: u64 = 36;
 /// Depth of the token bucket, as the time in which its tokens accumulate. The bucket has room for at least two packets.
 const BUCKET: Duration = Duration::from_us(10);
 
-/// Size, headers included, of `payload` bytes in as few packets as possible.
+/// Size in bytes, headers included, of `payload` bytes in as few packets as possible.
 fn on_wire(payload: u64, mtu: u16) -> u64 {
     payload + payload.div_ceil(mtu.into()) * HEADER
 }
@@ -122,14 +122,14 @@ impl Outgoing {
         self.is_open && self.flow.id == id
     }
 
-    /// The application appends bytes to an open stream, or closes the stream.
+    /// Appends the application's bytes to an open stream, or closes the stream.
     pub(super) fn change(&mut self, bytes: Bytes, closes: bool, mtu: u16) {
         self.flow.size.0 += bytes.0;
         self.is_open = !closes;
         self.set_ready(mtu);
     }
 
-    /// Number of acknowledged bytes from the start of a reliable flow; zero for other flows.
+    /// Number of acknowledged bytes from the start of a reliable flow, or zero for other flows.
     pub(super) fn acknowledged(&self) -> Bytes {
         Bytes(self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.acknowledged()))
     }
@@ -297,7 +297,7 @@ impl Outgoing {
         Time::from_ps(now.as_ps().saturating_sub(two_packets.max(BUCKET).as_ps()))
     }
 
-    /// Time to send `bytes` at the flow's rate limit; zero if the flow has no limit, or a limit below 1 bit/s.
+    /// Time to send `bytes` at the flow's rate limit. Zero if the flow has no limit, or a limit below 1 bit/s.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn transmission(&self, bytes: u64) -> Duration {
         match self.rate {

@@ -19,7 +19,7 @@ pub enum Policy {
     Weights,
     /// The weight is the rate that the flow needs to meet its deadline.
     Deadline,
-    /// The flows of a tenant share a weight of 1. The value is the number of tenants; node `n` belongs to tenant `n`
+    /// The flows of a tenant share a weight of 1. The value is the number of tenants. Node `n` belongs to tenant `n`
     /// modulo this number.
     Tenant(u16),
 }
@@ -45,7 +45,7 @@ pub(super) fn is_news(weight: u8, announced: u8) -> bool {
 }
 
 impl Policy {
-    /// The tenant of a flow under [`Policy::Tenant`]; 0 under other policies.
+    /// The tenant of a flow under [`Policy::Tenant`], or 0 under other policies.
     pub(super) fn tenant(self, entry: &Entry) -> u16 {
         if let Self::Tenant(tenants) = self { entry.src % tenants } else { 0 }
     }

@@ -16,8 +16,8 @@ pub(crate) const fn number(protocol: Protocol) -> u8 {
     }
 }
 
-/// The routing protocol with number `wanted`, or `None`. For dimension-order routing, the result is the variant that
-/// splits ties.
+/// The routing protocol with number `wanted`; `None` if no protocol has this number. For dimension-order routing, the
+/// result is the variant that splits ties.
 pub(crate) fn protocol(wanted: u8) -> Option<Protocol> {
     Protocol::all().find(|&protocol| number(protocol) == wanted)
 }

@@ -54,7 +54,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The rate of each flow in `table`, in bit/s; `table` is sorted by handle.
+/// The rate of each flow in `table`, in bit/s. `table` is sorted by handle.
 pub(crate) fn rates(params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
     rates_by(&view.memo, params, view, table)
 }

@@ -54,8 +54,8 @@ impl Resends {
         due.min().unwrap_or(Time::NEVER)
     }
 
-    /// The port of a neighbour to which the node must send a request now; `None` if no request is due. Clears the need
-    /// for the request.
+    /// The port of a neighbour to which the node must send a request now; `None` if no request is due. The request then
+    /// counts as sent: the next request over this port is at least [`GAP`] later.
     pub(super) fn due(&mut self, now: Time) -> Option<PortId> {
         let (&port, asking) = self.asking.iter_mut().find(|(_, (at, must))| *must && *at <= now)?;
         *asking = (now + GAP, false);

@@ -19,7 +19,7 @@ pub(super) type Place = (u16, u8);
 pub(super) struct Retries {
     /// Retries of this node's events.
     events: Vec<Retry>,
-    /// Packets other than events to send again, with the time and the port of each packet.
+    /// Packets that are not events and must be sent again, with the time and the port of each packet.
     copies: VecDeque<(Time, Packet, PortId)>,
 }
 
@@ -70,7 +70,7 @@ impl Retries {
         self.copies.push_back((now + FIRST_RETRY, packet.clone(), port));
     }
 
-    /// The next packet, other than an event, that must be sent again now, with its port.
+    /// The next packet that is not an event and must be sent again now, and its port.
     pub(super) fn due_copy(&mut self, now: Time) -> Option<(Packet, PortId)> {
         self.copies.pop_front_if(|(due, ..)| *due <= now).map(|(_, packet, port)| (packet, port))
     }

@@ -26,7 +26,7 @@ pub enum Selecting {
     /// The live host with the lowest number, once a period.
     One,
     /// Each host, after a random time. The mean time is one period times the number of hosts, and the time is between
-    /// half and one and a half of this mean. The wait restarts when another host makes an announcement.
+    /// half and one and a half times this mean. The wait restarts when another host makes an announcement.
     Random,
     /// The host that holds a token. The token visits the hosts in turn, one host per period. An announcement, possibly
     /// empty, passes the token on. If no announcement arrives for too long, the next host takes the token.
@@ -176,7 +176,7 @@ impl Selector {
         self.wait_on(now, params, view);
     }
 
-    /// Records an assignment for a flow, and returns true, if the flow has no known assignment or an older assignment.
+    /// If the flow has no known assignment or an older assignment, records the new assignment and returns true.
     pub(super) fn counts(&mut self, epoch: u16, src: u16, flow: u32) -> bool {
         let counts = self.assigned.get(&flow).is_none_or(|&known| is_later((epoch, src), known));
         if counts {

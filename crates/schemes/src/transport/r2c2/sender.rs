@@ -10,7 +10,7 @@ use raddle_wire::r2c2::{
 };
 use std::collections::BTreeMap;
 
-/// The sending side of a node. Flows take turns; each turn is one packet.
+/// The sending side of a node. Flows take turns of one packet each.
 #[derive(Debug)]
 pub(crate) struct Sender {
     id: u16,
@@ -89,7 +89,7 @@ impl Sender {
     }
 
     /// Called after a topology change: discards drawn routes, and removes flows whose destination is unreachable.
-    /// Reliable flows are not removed; they wait for a path. Returns the removed flows.
+    /// Reliable flows are not removed. They wait for a path. Returns the removed flows.
     pub(crate) fn reroute(&mut self, view: &View, params: &Params) -> Vec<Outgoing> {
         let at = NodeId(self.id.into());
         for flow in &mut self.flows {
@@ -121,8 +121,8 @@ impl Sender {
         Acknowledged { advanced_to, finished }
     }
 
-    /// The application appends bytes to a stream, or closes the stream. Returns true if this node sends the stream and
-    /// the stream was open.
+    /// Appends the application's bytes to a stream, or closes the stream. Returns true if this node sends the stream
+    /// and the stream was open.
     pub(super) fn change(&mut self, id: FlowId, bytes: Bytes, closes: bool, mtu: u16) -> bool {
         let flow = self.flows.iter_mut().find(|flow| flow.is_open_stream(id));
         flow.map(|flow| flow.change(bytes, closes, mtu)).is_some()
@@ -185,7 +185,7 @@ impl Sender {
         }
         view.routing.sample(view.feasible(protocol), at, dst, key.into(), &mut self.paths, &mut self.ports);
         let first = *self.ports.first()?;
-        // In the intact fabric, every route fits the header; this was checked when the experiment was built. A detour
+        // In the intact fabric, every route fits the header. This was checked when the experiment was built. A detour
         // around failed links may not fit.
         let route = Route::from_ports(self.ports.iter().map(|port| port.0), params.hop_bits).ok()?;
         let hops = u8::try_from(self.ports.len()).expect("a route must have at most 42 hops");
@@ -231,7 +231,7 @@ impl Sender {
             };
             let port = ports.get(drawn.first);
             if !port.up {
-                continue; // the link at this port is down; topology discovery will lead to a new route
+                continue; // the link at this port is down, and topology discovery will lead to a new route
             }
             let packet = u64::from(params.mtu) + HEADER;
             if self.full.get(&drawn.first) == Some(&now) {

@@ -3,8 +3,8 @@
 use super::Params;
 use raddle_core::{Duration, NodeId, Stream, Time};
 
-/// The ticks of one node, at which it computes rates. Ticks run while the node has flows whose rates it must compute,
-/// or endlessly.
+/// The ticks of one node, at which it computes rates. Ticks run while the node has flows whose rates it must compute.
+/// Endless ticks always run.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     rho: Duration,
@@ -54,7 +54,7 @@ impl Ticks {
         self.next = now;
     }
 
-    /// Time of the next tick, or [`Time::NEVER`].
+    /// Time of the next tick; [`Time::NEVER`] if the ticks are stopped.
     pub(crate) fn next(&self) -> Time {
         self.next
     }

@@ -30,8 +30,8 @@ enum Kind {
     General(Memo<(NodeId, usize), PortSet>),
 }
 
-/// A set of ports of a node, and an iterator over the set in ascending order. The set has room for 32 ports, the most
-/// that a source route can name.
+/// A set of ports of a node, and an iterator over the set in ascending order. Port numbers are less than 32, because a
+/// source route cannot name a greater number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PortSet(u32);
 

@@ -109,12 +109,12 @@ impl Unacknowledged {
         self.packets.is_empty()
     }
 
-    /// Number of retransmitted packets.
+    /// Number of retransmissions.
     pub(super) fn repeats(&self) -> u32 {
         self.repeats
     }
 
-    /// Retransmitted payload bytes.
+    /// Payload bytes of all retransmissions.
     pub(super) fn repeated_bytes(&self) -> u64 {
         self.repeated_bytes
     }
@@ -129,12 +129,12 @@ impl Unacknowledged {
         self.lost.len() as u64 * u64::from(mtu)
     }
 
-    /// Time of the next call of [`time_out`](Self::time_out), or [`Time::NEVER`].
+    /// Time at which [`time_out`](Self::time_out) must be called next; [`Time::NEVER`] if no packet is in flight.
     pub(super) fn deadline(&self) -> Time {
         self.deadline
     }
 
-    /// The next packet to retransmit.
+    /// The next packet to retransmit; `None` if no packet counts as lost.
     pub(super) fn to_repeat(&self) -> Option<Piece> {
         let &seq = self.lost.front()?;
         let sent = &self.packets[seq.wrapping_sub(self.first) as usize];
@@ -200,8 +200,8 @@ impl Unacknowledged {
         self.restart(now);
     }
 
-    /// Measures the round trip of packet `answered`, to which the acknowledgement is the answer. A packet that was sent
-    /// twice gives no measurement (RFC 6298 §3).
+    /// Measures the round trip of packet `answered`, whose arrival has caused the acknowledgement. A packet that was
+    /// sent twice gives no measurement (RFC 6298 §3).
     fn measure(&mut self, now: Time, answered: u32) {
         let sent = self.packets.get(answered.wrapping_sub(self.first) as usize);
         if let Some(sent) = sent.filter(|sent| sent.fate != Fate::Arrived && !sent.repeated) {

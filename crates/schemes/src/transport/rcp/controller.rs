@@ -16,7 +16,7 @@ use raddle_core::{Duration, FlowKey, Rate, Time};
 /// If a flow sends no packet for this number of average round trips, the controller forgets the flow.
 const FORGOTTEN_AFTER: u64 = 20;
 
-/// The state of a flow, as a packet on its way to the receiver announces it.
+/// What a packet on its way to the receiver says about its flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
     /// The flow continues.
@@ -43,7 +43,7 @@ impl Controller {
         Self { capacity: AdaptedCapacity::new(line, gains, rtt), flows: LiveFlows::new() }
     }
 
-    /// Handles a packet of a flow that joins the queue on its way to the receiver. `rtt` is the round-trip time that
+    /// Handles a packet that joins the queue on its way to the receiver of `flow`. `rtt` is the round-trip time that
     /// the flow's sender reports; zero if the sender has not measured it. Returns the greatest rate at which the flow
     /// may send. The port lowers the rate in the packet to this rate.
     pub(crate) fn forward(&mut self, now: Time, flow: FlowKey, passing: Passing, rtt: Duration) -> Rate {

@@ -27,7 +27,8 @@
 //! # Differs from real TCP
 //! - Flows are one-way: the receiver's half of a connection is never used and never closed. The FIN on the last data
 //!   segment ends the flow. The first data segment also completes the handshake.
-//! - By default there is no handshake: both ends start in the state after a handshake (as in the comparison with R2C2).
+//! - By default there is no handshake: both ends start in the state after a handshake (as in the comparison of R2C2
+//!   with TCP).
 //! - Both ends know the MSS, the window scale and the use of SACK in advance. TCP options are therefore not needed, and
 //!   a SYN takes 40 bytes.
 //! - The receiving application reads at once, so the advertised window never shrinks and there is no silly-window

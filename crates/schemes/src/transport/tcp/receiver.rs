@@ -137,7 +137,7 @@ impl Receiver {
         Acknowledge::Later
     }
 
-    /// The acknowledgement number in packets, which is the next expected sequence number.
+    /// The acknowledgement number as a header field: the next expected sequence number, wrapped to 32 bits.
     pub(super) fn acknowledged(&self, params: &Params) -> u32 {
         wrap_sequence(self.nxt, params.initial_sequence)
     }

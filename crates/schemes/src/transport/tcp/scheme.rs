@@ -10,7 +10,7 @@ use raddle_wire::FiveTuple;
 use raddle_wire::tcp::Segment;
 use std::sync::Arc;
 
-/// Greatest retransmission timeout. No parameter that is a timeout may be greater.
+/// Greatest retransmission timeout. No timeout among the parameters may exceed this value.
 const MOST_RTO: Duration = Duration::from_ms(60_000); // RFC 6298 §2.5
 
 /// The parts of `Info` that are the same for all TCP algorithms.
@@ -24,7 +24,7 @@ pub(super) const INFO: Info = Info {
 };
 
 parameters! {
-    /// TCP's parameters. The defaults are the primary setting of the comparison with R2C2
+    /// TCP's parameters. The defaults are the primary setting of the comparison of R2C2 with TCP
     /// (specifications/r2c2.md §8.1).
     pub(super) struct Parameters {
         /// payload bytes of a full segment

@@ -95,13 +95,14 @@ impl Scoreboard {
         max - una - total - lost + repeated
     }
 
-    /// The next hole in the SACKed data to retransmit, if the hole's data is lost (`NextSeg`, rule 1).
+    /// The next range to retransmit, if its data is lost (`NextSeg`, rule 1). The range lies between SACKed ranges, or
+    /// before the first one.
     pub(super) fn lost_hole(&self, una: u64, mss: u64) -> Option<(u64, u64)> {
         self.hole(una).filter(|&(from, _)| from < self.lost_below(mss))
     }
 
-    /// The next hole in the SACKed data to retransmit, even if the hole's data does not count as lost (`NextSeg`, rule
-    /// 3).
+    /// The next range to retransmit, even if its data does not count as lost (`NextSeg`, rule 3). `None` if no data
+    /// beyond the range is SACKed.
     pub(super) fn hole(&self, una: u64) -> Option<(u64, u64)> {
         let hole = self.sacked.gap(self.high_rxt.max(una));
         (hole.0 < self.sacked.end()).then_some(hole)

@@ -112,7 +112,7 @@ impl<C: CongestionControl> Sender<C> {
         self.retransmissions
     }
 
-    /// Time at which [`expire`](Self::expire) must be called next, or [`Time::NEVER`].
+    /// Time at which [`expire`](Self::expire) must be called next; [`Time::NEVER`] if no timer runs.
     pub(super) fn next_expiry(&self) -> Time {
         self.application
             .as_ref()
@@ -350,7 +350,8 @@ impl<C: CongestionControl> Sender<C> {
         self.loss.as_ref().is_some_and(|loss| loss.recovering)
     }
 
-    /// The next segment that was never sent, if the receiver's window has room and the application has produced it.
+    /// The next segment that was never sent. `None` if there is no such segment now, if the receiver's window has no
+    /// room for the segment, or if the application has not produced the segment's data.
     fn unsent(&mut self, now: Time, params: &Params) -> Option<(u64, u64)> {
         if self.max == self.sendable() || self.max == DATA && self.una < DATA {
             return None; // all data has been sent, or the handshake is not complete

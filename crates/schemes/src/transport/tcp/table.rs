@@ -46,7 +46,7 @@ impl<T> Table<T> {
         Self { slots: Vec::new(), last: (NO_KEY, 0), next_expiry: Time::NEVER, index: Box::default() }
     }
 
-    /// The slot of the flow with key `key`.
+    /// The slot of the flow with key `key`; `None` if there is no such flow.
     pub(super) fn find(&mut self, key: FlowKey) -> Option<u32> {
         if self.last.0 != key {
             self.last = (key, *self.index.by_key.get(&key)?);

@@ -214,7 +214,7 @@ impl UdpHost {
         Some(packet)
     }
 
-    /// The next packet of a flow; the last packet closes the flow.
+    /// The next packet of a flow. The flow's last packet closes the flow.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the payload is at most `params.payload`, a `u16`, and a header is short"

@@ -16,7 +16,7 @@ pub(super) struct Search {
     /// only neighbour.
     place: Vec<u32>,
     leaf: Vec<bool>,
-    /// For each place, true if its node that is not a leaf node forwards packets of other nodes.
+    /// For each place, true if the place's node (not its leaf nodes) forwards packets of other nodes.
     relays: Vec<bool>,
     /// The slice `from[first[p]..first[p + 1]]` lists the places that have a link to place p.
     first: Vec<u32>,

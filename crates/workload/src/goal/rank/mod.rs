@@ -15,12 +15,13 @@ const HANDSHAKE: u64 = 64;
 /// Parameters of the message exchange between ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Messages that after scaling are smaller than this many bytes are sent at once (eager). All others are sent only
+    /// Messages that have fewer bytes than this, after scaling, are sent at once (eager). Other messages are sent only
     /// after the receiver has posted its receive (rendezvous).
     pub eager: u64,
     /// Factor by which message sizes are multiplied.
     pub scale: u64,
-    /// Number of statements after an operation that a rank reads before it begins the operation.
+    /// Length of the read-ahead window: a rank begins an operation only after it has read this many further statements,
+    /// or all remaining statements.
     pub window: u64,
 }
 
@@ -58,7 +59,7 @@ pub(super) enum Kind {
     },
 }
 
-/// The fields by which, together with the sender, a message is matched with a receive.
+/// The fields of a message that, besides its sender, decide which receive it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Envelope {
     /// Sequence number among the messages from this sender to this receiver. Messages are matched in the
@@ -150,8 +151,8 @@ impl Rank {
         }
     }
 
-    /// Finishes every computation that ends by `now`, then begins every operation that can begin. Begins none and
-    /// returns false if `stirred` is false by then, or the rank failed in an earlier call.
+    /// Finishes every computation that ends by `now`. If `stirred` is then true and the rank has not failed before,
+    /// begins every operation that can begin, and returns true. Otherwise returns false.
     pub(super) fn advance(&mut self, now: Time) -> bool {
         while let Some(&Reverse((end, slot))) = self.computing.peek()
             && end <= now
@@ -255,7 +256,7 @@ impl Rank {
             Kind::Request { envelope, send } => self.arrive(from, envelope, Some(send)),
             Kind::Clear { send, receive } => {
                 let Operation::Send { bytes, .. } = self.order.step(send).operation else {
-                    unreachable!("only a send may be answered")
+                    unreachable!("a reply must refer to a send operation")
                 };
                 let bytes = bytes.max(1).saturating_mul(self.settings.scale);
                 let message = Message { from: self.number, kind: Kind::Data { receive } };

@@ -31,7 +31,8 @@ impl Network {
         }
     }
 
-    /// Runs until no event is left. `delay` gives the delay in ns for a message number and its size in bytes.
+    /// Runs until no event is left. `delay` returns a message's delay in ns from the message's number and its size in
+    /// bytes.
     fn run(&mut self, delay: impl Fn(usize, u64) -> u64) {
         loop {
             for rank in 0..self.ranks.len() {

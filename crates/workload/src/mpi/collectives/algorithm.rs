@@ -19,8 +19,8 @@ pub struct Algorithm {
     steps: fn(Group, u64) -> Steps,
 }
 
-/// All algorithms. The first algorithm listed for an operation is the usual algorithm. The root of trees is the first
-/// rank.
+/// All algorithms. The first algorithm listed for an operation is the usual algorithm. The root of each tree is the
+/// first rank.
 pub const ALGORITHMS: [Algorithm; 12] = [
     algorithm("barrier", "dissemination", |group, _| Box::new(dissemination::barrier(group))),
     algorithm("broadcast", "binomial", |group, bytes| Box::new(binomial::broadcast(group, 0, bytes))),

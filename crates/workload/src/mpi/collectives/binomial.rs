@@ -73,7 +73,7 @@ impl Place {
     }
 }
 
-/// Broadcast: the member at position `root` sends the same `bytes` to all members.
+/// Broadcast: the member at position `root` sends the same `bytes` bytes to all members.
 pub fn broadcast(group: Group, root: u32, bytes: u64) -> impl Iterator<Item = Step> + Send {
     Place::of(group, root).down(move |_| bytes)
 }

@@ -4,7 +4,7 @@
 use super::{Group, rounds, tag};
 use crate::mpi::Step;
 
-/// All-gather: each member receives `bytes` from every member. The data that a member holds doubles in each
+/// All-gather: each member receives `bytes` bytes from every member. The data that a member holds doubles in each
 /// round, except that the last round may add less.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
@@ -15,9 +15,9 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     })
 }
 
-/// All-to-all: each member sends `bytes` to every other member. A block is the data of one pair of members. In round k,
-/// counted from 0, a member forwards the blocks whose distance from their original sender to their receiver, in
-/// positions, has bit k set.
+/// All-to-all: each member sends `bytes` bytes to every other member. A block is the data of one pair of members. The
+/// distance of a block is the number of positions from its original sender to its receiver. In round k, counted from 0,
+/// a member forwards the blocks whose distance has bit k set.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     rounds(group.size()).map(move |round| {
         let distance: u32 = 1 << round;

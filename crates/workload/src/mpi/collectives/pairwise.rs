@@ -3,7 +3,7 @@
 use super::{Group, tag};
 use crate::mpi::Step;
 
-/// All-to-all: each member sends `bytes` to every other member.
+/// All-to-all: each member sends `bytes` bytes to every other member.
 pub fn alltoall(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     alltoallv(group, move |_, _| bytes)
 }

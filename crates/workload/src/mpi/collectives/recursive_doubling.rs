@@ -35,7 +35,7 @@ pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
     before.into_iter().chain((0..exchanges).map(exchange)).chain(after)
 }
 
-/// All-gather: each member receives `bytes` from every member.
+/// All-gather: each member receives `bytes` bytes from every member.
 ///
 /// # Panics
 /// If the number of members is not a power of two. Bruck's algorithm and the ring have no such limit.

@@ -4,8 +4,8 @@
 use super::{Group, tag};
 use crate::mpi::Step;
 
-/// All-gather: each member receives `bytes` from every member. In the first round a member sends its own block. In each
-/// later round it forwards the block that it received in the round before.
+/// All-gather: each member receives `bytes` bytes from every member. In the first round a member sends its own block.
+/// In each later round it forwards the block that it received in the round before.
 pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
     (1..group.size()).map(move |round| pass(group, round, bytes, bytes))
 }

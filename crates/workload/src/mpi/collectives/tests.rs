@@ -64,8 +64,8 @@ fn trees_lead_to_and_from_any_root() {
     }
 }
 
-/// Each member's share travels once along every tree edge between the member and the root. The test compares
-/// the total number of bytes that all members send.
+/// Each member's data travel once along every tree edge between the member and the root. The test compares the total
+/// number of bytes that all members send.
 #[test]
 fn gathering_moves_each_share_once_an_edge() {
     for ranks in SIZES {

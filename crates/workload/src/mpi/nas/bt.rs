@@ -1,6 +1,6 @@
-//! BT: block-tridiagonal solver by multipartition. If the square of ranks has n rows, each dimension of the
-//! cube is cut into n slabs. Each rank has one cell in every slab of every dimension, so all ranks compute
-//! during every sweep.
+//! BT: block-tridiagonal solver by multipartition. The ranks form a square of n rows and n columns. Each dimension of
+//! the cube of points is cut into n slabs. Each rank has one cell in every slab of every dimension, so all ranks
+//! compute during every sweep.
 
 use super::{Class, DOUBLE, measured};
 use crate::WorkloadError;

@@ -8,8 +8,8 @@ use crate::mpi::{Communication, Step, Steps};
 use raddle_core::Duration;
 use std::iter::once;
 
-/// For each class: rows of the matrix, the benchmark's parameter NONZER, and outer iterations. The stored nonzeros per
-/// row are counted as the square of NONZER + 1.
+/// For each class: rows of the matrix, the benchmark's parameter NONZER, and outer iterations. The computing time
+/// assumes (NONZER + 1)^2 stored nonzeros per row.
 const CLASSES: [(u32, u64, u32); 6] = [
     (1_400, 7, 15),
     (7_000, 8, 15),

@@ -73,8 +73,8 @@ fn oracle_6_5_partners_of_cg() {
     }
 }
 
-/// With more ranks than planes, FT transposes twice. Each transposition sends all of a rank's points except its own
-/// share.
+/// With more ranks than planes, FT transposes twice. In each transposition, a rank sends all its points except the part
+/// that it keeps.
 #[test]
 fn pencils_are_transposed_twice() {
     let ft = Ft::new(Class::W, 128).unwrap();
@@ -100,9 +100,9 @@ fn computing_is_all_of_the_time_given_to_it() {
     }
 }
 
-/// The numbers of messages and bytes equal the numbers in the main loops of recorded runs (tests/recorded.rs
-/// compares each pair of ranks). IS changes two keys of the first rank in each iteration. The skeleton does
-/// not reproduce these changes, so its bytes differ by 220.
+/// Compares the skeletons' numbers of messages and bytes with the main loops of recorded runs (tests/recorded.rs
+/// compares each pair of ranks). IS changes two keys of the first rank in each iteration. The skeleton does not
+/// reproduce these changes, so its bytes differ by 220.
 #[test]
 fn oracle_6_5_totals_of_recorded_runs() {
     let total = |skeleton, iterations| Skeleton { iterations, ..skeleton }.traffic().total();

@@ -36,8 +36,8 @@ fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     up.chain((0..meet).map(move |level| (false, level, dst >> level, low(level))))
 }
 
-/// Returns the largest number of flows on a link, and the relative throughput. Each flow demands 0.9 of a
-/// link. The relative throughput is the mean max-min rate of the flows divided by this demand.
+/// Returns the largest number of flows on a link, and the relative throughput. Each flow demands 90% of a link's rate.
+/// The relative throughput is the mean max-min rate of the flows divided by this demand.
 fn contention(pairs: &[(u32, u32)]) -> (u32, f64) {
     let mut load = BTreeMap::new();
     for link in pairs.iter().flat_map(|&(src, dst)| path(src, dst)) {

@@ -7,7 +7,7 @@
 //! each kind, the target rises ever faster (hyper-active increase). In IEEE 802.1Q, both increases begin one cycle
 //! earlier. A limiter becomes inactive when it is at line rate and the destination's queue is empty.
 //!
-//! Cost per frame: a division and a few additions; nothing while the limiter is inactive.
+//! Cost per frame: a division and a few additions. An inactive limiter costs nothing.
 
 use super::params::{Machine, Params};
 use super::{MOST_FEEDBACK, around};
@@ -29,9 +29,9 @@ pub(crate) struct ReactionPoint {
 #[derive(Debug, Clone)]
 struct Limit {
     pace: RecoveringRate,
-    /// Number of byte cycles that have ended since the last notice.
+    /// Number of byte cycles that have ended since the latest notice.
     byte_stage: u32,
-    /// Number of time cycles that have ended since the last notice.
+    /// Number of time cycles that have ended since the latest notice.
     time_stage: u32,
     /// Bytes until the byte cycle ends, which happens when this value is negative.
     bytes_left: i64,
@@ -48,7 +48,7 @@ impl ReactionPoint {
         Self { params, line_rate, random, limit: None }
     }
 
-    /// Handles a notice with this feedback; feedback of 0 has no effect.
+    /// Handles a notice with this feedback. Feedback of 0 has no effect.
     pub(crate) fn notice(&mut self, now: Time, feedback: u8) {
         if feedback == 0 {
             return;
@@ -84,7 +84,7 @@ impl ReactionPoint {
         }
     }
 
-    /// Earliest time at which the next frame may begin; if this time has passed, the frame may begin now.
+    /// Earliest time at which the next frame may begin. If this time has passed, the frame may begin now.
     #[must_use]
     pub(crate) fn ready_at(&self) -> Time {
         self.limit.as_ref().map_or(Time::ZERO, |limit| limit.pace.ready_at())

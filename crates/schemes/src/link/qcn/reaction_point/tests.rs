@@ -39,8 +39,8 @@ fn stages(point: &ReactionPoint) -> (u32, u32) {
     point.limit.as_ref().map_or((0, 0), |limit| (limit.byte_stage, limit.time_stage))
 }
 
-/// Sends full frames at the earliest possible times until the byte cycle ends; the queue is never empty. Returns the
-/// bytes sent.
+/// Sends full frames from a queue that is never empty, each at the earliest possible time, until the byte cycle ends.
+/// Returns the number of bytes sent.
 fn byte_cycle(point: &mut ReactionPoint) -> u64 {
     let (stage, _) = stages(point);
     let mut bytes = 0;

@@ -84,7 +84,7 @@ impl ReactionPoint {
         alpha * power(1.0 - self.params.gain, falls)
     }
 
-    /// A packet of `bytes` bytes begins to leave.
+    /// Records that a packet of `bytes` bytes begins to leave.
     pub(crate) fn sent(&mut self, now: Time, bytes: u32) {
         let Self { params, limit: state, .. } = self;
         let Some(limit) = state else { return };

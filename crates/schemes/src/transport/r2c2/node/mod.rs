@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub struct R2c2Node {
     plane: DataPlane,
     table: FlowTable,
-    /// The receiver of reliable flows. `None` if flows are not reliable; the data plane then receives the flows.
+    /// The receiver of reliable flows. `None` if flows are not reliable: the data plane is then the receiver.
     arrivals: Option<Arrivals>,
     retries: Retries,
     resends: Resends,

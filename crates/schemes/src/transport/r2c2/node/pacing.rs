@@ -61,8 +61,8 @@ impl R2c2Node {
         }
     }
 
-    /// Updates the weights of flows with deadlines, and announces a weight that differs by enough from the announced
-    /// weight (`is_news`).
+    /// Computes the weights of flows with deadlines. If a weight differs by enough from the announced weight
+    /// (`is_news`), updates the flow's weight and announces it.
     fn follow_deadlines(&mut self, now: Time) {
         if self.params().policy != Policy::Deadline {
             return;

@@ -61,7 +61,7 @@ impl R2c2Node {
         }
     }
 
-    /// The application appends bytes to a stream, or closes the stream.
+    /// Appends the application's bytes to a stream, or closes the stream.
     pub(super) fn change_stream(&mut self, id: FlowId, bytes: Bytes, closes: bool) {
         let mtu = self.params().mtu;
         if self.plane.sender.change(id, bytes, closes, mtu) {
@@ -83,7 +83,8 @@ impl R2c2Node {
         }
     }
 
-    /// Called after a topology change. Reliable flows that are cut off wait at both ends, and all other flows continue.
+    /// Called after a topology change. Reliable flows that are cut off wait at both ends, and all other reliable flows
+    /// continue.
     pub(super) fn keep_waiting(&mut self, now: Time) {
         let (routing, table, at) = (&self.plane.view.routing, &self.table, self.plane.id);
         if let Some(arrivals) = &mut self.arrivals {

@@ -1,8 +1,8 @@
 //! CUBIC's window (RFC 9438). After a loss, the window grows as a cubic function of time. The growth is slow near the
 //! window size at which the loss occurred.
 //!
-//! The cubic function takes seconds to rise, which is thousands of round trips in a data center. There, the growth that
-//! a Reno sender would have (the Reno-friendly region) therefore determines the window.
+//! The cubic function takes seconds to rise, which is thousands of round trips in a data center. In a data center, the
+//! window therefore grows as a Reno sender's window would grow (the Reno-friendly region).
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::scheme::{Info, Make, Streams, Transport};
@@ -47,9 +47,9 @@ pub(crate) struct Cubic {
     /// The window before the last reduction (`W_max`). Fast convergence makes this value smaller, so that the flow
     /// gives up capacity. 0 if unknown.
     w_max: f64,
-    /// The window before the last reduction, which fast convergence does not change (`cwnd_prior`).
+    /// The window before the last reduction (`cwnd_prior`). Fast convergence does not change this value.
     prior: f64,
-    /// The current epoch, which begins after the last reduction of the window, when slow start has ended.
+    /// The current epoch; `None` until the window can first grow in congestion avoidance after the start or a loss.
     epoch: Option<Epoch>,
 }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     impl Flow {
-        /// A flow that has just lost a segment with a window of `segments` segments.
+        /// A flow that has just lost a segment of a window of `segments` segments.
         fn reduced_from(segments: u64, round_trip: Duration) -> Self {
             let params = Params { mss: MSS, ..Params::default() };
             let mut flow =

@@ -63,7 +63,8 @@ impl Pair {
         Self::controlled(params)
     }
 
-    /// Creates a pair of NewReno hosts. The link loses the packets of host 0 with these numbers, in order of sending.
+    /// Creates a pair of NewReno hosts. The link loses the packets of host 0 whose numbers are in `lost`. The packets
+    /// are numbered from 0 in order of sending.
     pub(super) fn losing(params: Params, lost: &[usize]) -> Self {
         let lost = lost.to_vec();
         let mut pair = Self::new(params);
@@ -265,7 +266,8 @@ impl<C: control::CongestionControl> Pair<C> {
         }
     }
 
-    /// Runs until no event remains, but for at most 10,000 s. This is enough for 160 timeouts of 60 s in a row.
+    /// Runs until no event remains. Asserts that this takes at most 10,000 s, which is enough for 160 timeouts of 60 s
+    /// in a row.
     pub(super) fn finish(&mut self) {
         assert!(self.run(Time::ZERO + Duration::from_ms(10_000_000)), "still busy");
     }
