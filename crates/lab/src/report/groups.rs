@@ -3,6 +3,7 @@
 
 use super::run::short;
 use crate::Error;
+use crate::experiment::FOLDER;
 use crate::run::directory::EXPERIMENT;
 use crate::run::kept_summary::{self, not_a_run};
 use crate::sweep::replicas::{self, SHOWN};
@@ -119,12 +120,13 @@ fn flatten(settings: &mut Settings, prefix: &str, table: &toml::Table) {
 
 /// Keys whose values together distinguish the groups. The keys are tried one after the other, and a key is chosen if it
 /// distinguishes groups that the chosen keys do not. Keys that all groups have are tried first, and among them keys
-/// with fewer dots: `scheme.routing` says more than the parameters of each routing.
+/// with fewer dots: `scheme.routing` says more than the parameters of each routing. `folder` is tried last.
 fn distinguishing(groups: &[&Settings]) -> Vec<String> {
     let all: BTreeSet<&String> = groups.iter().flat_map(|settings| settings.keys()).collect();
     let mut candidates: Vec<&String> = all.into_iter().collect();
     candidates.sort_by_key(|key| {
-        (groups.iter().any(|settings| !settings.contains_key(*key)), key.matches('.').count())
+        let is_missing = groups.iter().any(|settings| !settings.contains_key(*key));
+        (*key == FOLDER.name(), is_missing, key.matches('.').count())
     });
     let mut chosen: Vec<String> = Vec::new();
     let mut parts = vec![0_usize; groups.len()];

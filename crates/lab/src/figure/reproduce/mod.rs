@@ -331,7 +331,7 @@ impl Session<'_> {
                 continue;
             }
             let folder = self.options.unfinished(file);
-            let cells = replicated(document.cells()?, figure.seeds)?;
+            let cells = replicated(&document, Some(figure.seeds))?;
             let before = runs.len();
             for (cell, place) in cells.iter().zip(directories(&cells, &folder)?) {
                 let origin = cell.document.prepare()?.origin()?;
@@ -454,7 +454,7 @@ impl Session<'_> {
     /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds to `shared_seconds` the
     /// seconds that copied runs took when they ran.
     fn simulate(&mut self, current: &Current<'_>, shared_seconds: &mut f64) -> Result<Vec<Run>, Error> {
-        let cells = replicated(current.document.cells()?, current.figure.seeds)?;
+        let cells = replicated(current.document, Some(current.figure.seeds))?;
         let folder = current.unfinished;
         let places = directories(&cells, folder)?;
         let mut missing = Vec::new();
