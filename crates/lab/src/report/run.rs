@@ -170,7 +170,7 @@ fn active(flows: &[FlowRow], end_us: f64) -> Vec<[f64; 2]> {
     let at = |step: usize| {
         let at = first + (end_us - first) * step as f64 / TIMES as f64;
         let by = |times: &[f64]| times.partition_point(|&time| time <= at) as f64;
-        [short(at), by(&starts) - by(&ends)]
+        [at, by(&starts) - by(&ends)]
     };
     (0..=TIMES).map(at).collect()
 }
@@ -185,8 +185,11 @@ fn ranks(file: &Path) -> Result<Vec<Value>, Error> {
     let [ranks, nodes, ends, computed, messages, bytes] = columns.map(|name| table.integers(name));
     let (ranks, nodes, ends) = (ranks?, nodes?, ends?);
     let (computed, messages, bytes) = (computed?, messages?, bytes?);
-    let us = |ps: Option<u64>| ps.map(|ps| short(ps as f64 / 1e6));
-    let row = |i: usize| json!([ranks[i], nodes[i], us(ends[i]), us(computed[i]), messages[i], bytes[i]]);
+    // Ends are not rounded, because a program may begin late and be short.
+    let us = |ps: Option<u64>| ps.map(|ps| ps as f64 / 1e6);
+    let row = |i: usize| {
+        json!([ranks[i], nodes[i], us(ends[i]), us(computed[i]).map(short), messages[i], bytes[i]])
+    };
     Ok((0..table.rows).map(row).collect())
 }
 

@@ -11,7 +11,7 @@ use crate::run::directory::{Lock, Origin, Out, Part};
 use crate::run::records::Records;
 use crate::run::{directory, kept_summary};
 use crate::sweep::search::{self, Found};
-use crate::sweep::{self, Elsewhere, Job, can_leave, directories, replicated, slug, spread, sweep};
+use crate::sweep::{self, Elsewhere, Job, can_leave, directories, labels, replicated, slug, spread, sweep};
 use crate::{Error, RunState, SizeClass};
 use kept::Kept;
 use raddle_records::write_file;
@@ -422,10 +422,12 @@ impl Session<'_> {
             return Ok(());
         }
         fs::create_dir_all(to).map_err(Error::io("create", to))?;
-        for name in runs.iter().map(|run| slug(&run.name())) {
-            let from = unfinished.join(&name);
+        let names: Vec<PathBuf> = runs.iter().map(|run| slug(&run.name()).into()).collect();
+        for name in &names {
+            let from = unfinished.join(name);
             fs::rename(&from, to.join(name)).map_err(Error::io("rename", &from))?;
         }
+        labels::write(to, names.iter().zip(runs).map(|(name, run)| (&**name, &run.labels)))?;
         // The folder remains if it holds runs of an earlier version of the figure.
         let _ = fs::remove_dir(unfinished);
         self.kept.moved(unfinished, to);
