@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test licences book python report instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
+.PHONY: setup test licences book python report report-pictures instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -47,6 +47,10 @@ python:
 report:
 	cargo build -p raddle --locked
 	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -rs -c /dev/null --rootdir crates/cli/tests/report crates/cli/tests/report
+
+# The pictures of the report in the book, from the tests of the report.
+report-pictures: report
+	for name in clos torus tree; do cp target/report/book-$$name-light.png docs/src/images/report/$$name.png; done
 
 # Licences and duplicate versions of dependencies, against deny.toml. Nothing is fetched.
 licences:

@@ -11,6 +11,10 @@ from playwright.sync_api import Page, sync_playwright
 
 RADDLE = pathlib.Path(os.environ["RADDLE"]).resolve()
 PICTURES = pathlib.Path("target/report").resolve()
+EXAMPLES = pathlib.Path("docs/report").resolve()
+
+# The experiments of EXAMPLES.
+BOOK = ["clos", "torus", "tree"]
 
 WORKLOAD = """
 [workload]
@@ -133,6 +137,16 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     raddle(folder, "sweep", "sweep.toml", "--seeds", "3", "--out", "sweep", "--quiet")
     raddle(folder, "report", "sweep")
     raddle(folder, "report", "sweep", "--detail", "sweep/0.8-drill-seed-3", "--out", "chosen.html")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The report of which the book shows pictures."""
+    folder = tmp_path_factory.mktemp("book")
+    for name in BOOK:
+        raddle(folder, "run", str(EXAMPLES / f"{name}.toml"), "--out", name)
+    raddle(folder, "report", *BOOK)
     return folder / "report.html"
 
 
@@ -296,6 +310,24 @@ def test_the_page_stands_still_and_nothing_is_cut(page: Page) -> None:
     assert edge == [1, 1]
 
 
+def test_pictures_of_the_book(page: Page) -> None:
+    page.set_viewport_size({"width": 880, "height": 900})
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for name in BOOK:
+        page.get_by_role("tab", name=name).click()
+        figure = page.locator("figure.fabric")
+        if name == "tree":
+            assert "paused" in page.locator("#run table th").all_inner_texts()
+            page.get_by_label("Colour").select_option(label="queues")
+            # The hotspot lasts from 1 to 3 ms.
+            slider = page.locator("input[type=range]")
+            slider.fill(str(int(slider.get_attribute("max")) // 2))
+            assert "queue" in page.locator("canvas[role=img]").get_attribute("aria-label")
+        picture = PICTURES / f"book-{name}-{page.theme}.png"
+        figure.screenshot(path=picture)
+        assert picture.stat().st_size < 150_000
+
+
 def lab(colour: str) -> tuple[float, float, float]:
     """The CIE L*a*b* coordinates of a colour such as `#005a9e`."""
     parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -316,4 +348,5 @@ def test_lines_differ_in_colour_or_dashes(page: Page) -> None:
 
 test_many_runs_are_groups_of_seeds.report = "sweep"
 test_ticks_of_a_late_run_differ.report = "late"
+test_pictures_of_the_book.report = "book"
 test_ranks_and_rates_follow_the_slider.report = "program"

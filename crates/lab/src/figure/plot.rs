@@ -4,7 +4,7 @@ use super::measure::{MEASURE, Measure, OF, Stat};
 use super::runs::{Labels, Run, SEED, Seeds, labels_of, read_labels, replicas, spread};
 use crate::experiment::keys::{self, Any, Key, Name, Named, Tables, key, keys};
 use crate::experiment::{Cause, Item, Problem, Section, Value};
-use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, ccdf, cdf};
+use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, caption_of_samples, ccdf, cdf};
 use crate::figure::size_class::SIZE_BINS;
 use raddle_records::stats;
 use std::collections::{BTreeMap, BTreeSet};
@@ -382,11 +382,9 @@ impl Plot {
     fn note(&self, runs: &[Run], sizes: &[usize]) -> Option<String> {
         let seeds =
             labels_of(runs.iter().filter(|run| run.is_at(&self.at) && !run.is_unfaithful()), SEED).len();
-        if let (Some(least), Some(most)) = (sizes.iter().min(), sizes.iter().max()) {
-            let each = if sizes.len() > 1 { "each curve: " } else { "" };
-            let count = if least == most { most.to_string() } else { format!("{least} to {most}") };
-            let of_seeds = if seeds > 1 { format!(" of {seeds} seeds") } else { String::new() };
-            return Some(format!("{each}n = {count} {}{of_seeds}", self.sampled()));
+        let caption = caption_of_samples(sizes, self.sampled(), seeds);
+        if caption.is_some() {
+            return caption;
         }
         if seeds < 2 {
             return None;

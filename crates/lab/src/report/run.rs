@@ -5,7 +5,7 @@ use super::{rank_series, rate_series, series};
 use crate::SizeClass;
 use crate::analysis::compare::{by_size, fcts};
 use crate::experiment::Document;
-use crate::figure::draw::Point;
+use crate::figure::draw::{Point, cdf};
 use crate::observe::series::SLOW_FLOWS;
 use crate::run::directory::{EXPERIMENT, PATHS, RANK_SERIES, RANKS, RATE_SERIES, SERIES};
 use crate::run::kept_summary;
@@ -40,7 +40,10 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
     let ends: Vec<Option<f64>> = ranks.iter().map(|rank| rank[2].as_f64()).collect();
     let classes: Vec<Value> = SizeClass::WITH_ALL
         .iter()
-        .map(|&class| json!({ "class": class.name, "points": points(&fcts(&records, class)) }))
+        .map(|&class| {
+            let fcts = fcts(&records, class);
+            json!({ "class": class.name, "points": points(&cdf(&fcts)), "flows": fcts.len() })
+        })
         .collect();
     Ok(json!({
         "directory": directory.display().to_string(),

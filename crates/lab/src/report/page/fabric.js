@@ -333,7 +333,7 @@ function fabricView(run, showTime) {
     : "Drag or use the arrow keys to move; + and - zoom, 0 resets.";
   const drawnFrom = series ? "" : " The time slider needs a run of the packet or the flow engine with `series = true` in [record].";
   const node = element("figure", { class: "fabric" },
-    element("figcaption", {}, element("p", {}, "The colour of a link is the load of its busier direction, as a share of its rate. " + help + drawnFrom)),
+    element("figcaption", {}, element("p", {}, `The colour of a link is the load of its busier direction, as a share of its rate${queues ? ", or its longer queue" : ""}. ` + help + drawnFrom)),
     controls, canvas, legend, readout);
   return { node, highlight(edges, text) { view.path = new Set(edges); readout.textContent = text; draw(); } };
 }

@@ -30,6 +30,12 @@ function summary() {
     !isSummarised && differences.length > 0 ? element("div", {}, element("p", {}, "The runs are not of the same experiment:"), element("ul", {}, ...differences)) : null);
 }
 
+/** The caption of curves of this many flows each. */
+function flowsOf(counts) {
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return `${counts.length > 1 ? "Each curve: " : ""}n = ${least === most ? shown(most) : `${shown(least)} to ${shown(most)}`} flows`;
+}
+
 function times() {
   const bySize = (p, title) => chart({
     title, x: "size of the flow (bytes)", y: "slowdown", logX: true, logY: true, series: named(run => run.slowdown[p]),
@@ -40,7 +46,8 @@ function times() {
     .filter(({ i }) => DATA.runs.some(run => run.fct[i].points.length > 0));
   section("fct", "Completion times", "The share of finished flows whose FCT is at most the value.",
     charts(...classes.map(({ name, i }) => chart({
-      title: name === "all" ? "All flows" : `Flows ${name}`, x: "FCT (us)", y: "share of flows", logX: true, steps: true,
+      title: name === "all" ? "All flows" : `Flows ${name}`, note: flowsOf(DATA.runs.map(run => run.fct[i].flows)),
+      x: "FCT (us)", y: "share of flows", logX: true, steps: true,
       series: named(run => run.fct[i].points),
     }))));
 }
