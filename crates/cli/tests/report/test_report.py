@@ -155,7 +155,7 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """A report on a run whose flows start after two seconds."""
     folder = tmp_path_factory.mktemp("late")
     (folder / "late.toml").write_text(LATE)
-    (folder / "late.txt").write_text("3\n" + "".join(f"{host} 3 3 100 200000 2\n" for host in range(3)))
+    (folder / "late.txt").write_text("3\n" + "".join(f"{host} 3 3 100 20000 2\n" for host in range(3)))
     raddle(folder, "run", "late.toml", "--out", "late")
     raddle(folder, "report", "late")
     return folder / "report.html"
@@ -248,7 +248,7 @@ def test_many_runs_are_groups_of_seeds(page: Page) -> None:
     assert label.startswith("slowdown p99.") and "drill: 4 points" in label and "hashing" not in label
     plots = page.locator("section[aria-labelledby=plots] img")
     assert "Mean slowdown" in plots.get_attribute("alt") and "flowlets" in plots.get_attribute("alt")
-    assert plots.evaluate("picture => picture.complete && picture.naturalWidth > 100")
+    assert plots.evaluate("picture => picture.decode().then(() => picture.naturalWidth > 100)")
     assert page.file.stat().st_size < 4e6
     page.goto((page.file.parent / "chosen.html").as_uri())
     assert "is 1 of them: 0.8-drill-seed-3" in page.locator("section").first.inner_text()
@@ -277,23 +277,24 @@ def test_ranks_and_rates_follow_the_slider(page: Page) -> None:
 
 def test_ticks_of_a_late_run_differ(page: Page) -> None:
     for figure in page.locator("figure.chart").all():
-        names = figure.locator(".axes text:not(.label)").all_inner_texts()
-        across = figure.locator(".axes text[text-anchor=middle]:not(.label)").all_inner_texts()
-        up = [name for name in names if name not in across]
-        assert len(set(across)) == len(across) and len(set(up)) == len(up), figure.inner_text()
+        for anchor in ["middle", "end"]:
+            names = figure.locator(f".axes text[text-anchor={anchor}]:not(.label)").all_inner_texts()
+            assert len(set(names)) == len(names), names
     label = page.locator("section[aria-labelledby=time] .axes text[text-anchor=middle]:not(.label)").first
-    assert float(label.inner_text()) > 2e6, "all digits, and no letter"
+    assert float(label.inner_text()) >= 2e6, "all digits, and no letter"
 
 
 def test_the_page_stands_still_and_nothing_is_cut(page: Page) -> None:
     canvas = page.locator("canvas[role=img]")
     for tab in page.locator("[role=tab]").all():
         tab.click()
-        place = canvas.bounding_box()
+        place = canvas.evaluate("canvas => canvas.offsetTop")
         for key in ["ArrowRight", "End"]:
             page.locator("input[type=range]").press(key)
-            assert canvas.bounding_box() == place, "the time moves the canvas"
-    for box in page.locator(".scroll.cut").all():
+            assert canvas.evaluate("canvas => canvas.offsetTop") == place, "the time moves the canvas"
+    cut = page.locator(".scroll.cut")
+    assert cut.count() > 0
+    for box in cut.all():
         end = box.evaluate("box => box.getBoundingClientRect().top + box.clientHeight")
         bottoms = box.locator("tr").evaluate_all("rows => rows.map(row => row.getBoundingClientRect().bottom)")
         assert min(abs(bottom - end) for bottom in bottoms) < 1.5, "a table ends within a row"
