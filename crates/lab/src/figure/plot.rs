@@ -466,7 +466,8 @@ mod tests {
 
     /// The plane of a plot with these keys, for two schemes that are each run with two seeds.
     fn plane(keys: &str) -> Plane {
-        let text = format!("[plot]\nx = \"scheme\"\ntitle = \"\"\n{keys}");
+        let x = if keys.contains("cdf") { "" } else { "x = \"scheme\"\n" };
+        let text = format!("[plot]\n{x}title = \"\"\n{keys}");
         let document = Document::parse("test.toml", text, "".into()).expect("TOML");
         let plot = Plot::read(document.root.get("plot").expect("a table")).expect("a plot");
         let runs = [run("A", "1", 2.0), run("A", "2", 4.0), run("B", "1", 3.0), run("B", "2", 12.0)];
