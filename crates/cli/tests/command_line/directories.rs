@@ -465,7 +465,7 @@ fn a_figure_that_is_interrupted_goes_on_where_it_was() {
     done(folder.path(), "reproduce mine.toml");
     assert_eq!(names(&own), ["mine"]);
     let runs = own.join("mine/runs");
-    assert_eq!(names(&runs), ["30-long", "30-short", "40-long", "40-short", "labels.json"]);
+    assert_eq!(names(&runs), ["30-long", "30-short", "40-long", "40-short"]);
     assert_eq!(written(&runs.join("30-short")), first, "it was not run again");
     assert_eq!(json(&runs.join("30-long/summary.json"))["flows"], 50);
     // If a figure is already complete, the command writes its runs again, as copies of the earlier runs.
@@ -483,7 +483,7 @@ fn a_figure_replaces_only_its_own() {
     done(folder.path(), "reproduce mine.toml");
     done(folder.path(), "reproduce mine.toml");
     assert_eq!(names(&own), ["mine"]);
-    assert_eq!(names(&own.join("mine/runs")), ["labels.json", "r2c2", "tcp"]);
+    assert_eq!(names(&own.join("mine/runs")), ["r2c2", "tcp"]);
     let told = refused(folder.path(), "reproduce mine.toml --scale full");
     assert!(told.contains("holds a figure of another experiment"), "{told}");
     fs::write(own.join("mine/notes.txt"), "mine").unwrap();

@@ -26,7 +26,7 @@ pub(crate) fn write<'a>(
 }
 
 /// The runs in `folder`, in the order of the sweep or the figure, each with its directory and its labels. Empty if the
-/// folder is neither that of a sweep nor that of a figure's runs.
+/// folder is neither that of a sweep nor that of a figure.
 ///
 /// # Errors
 /// If the file cannot be read.
