@@ -91,7 +91,7 @@ fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
     assert!(told.contains("6/6 ") && told.contains(" s in all"), "{told}");
     let results = folder.path().join("d/sweep_results");
     let pictures = ["figure.pdf", "figure.png", "figure.svg"];
-    let files = [&pictures[..], &["manifest.json", "sweep.csv", "sweep.parquet"]].concat();
+    let files = [&pictures[..], &["labels.json", "manifest.json", "sweep.csv", "sweep.parquet"]].concat();
     assert_eq!(names(&results), files);
     assert!(fs::read_to_string(results.join("figure.svg")).unwrap().contains("mean of n = 3 seeds"));
     let table = fs::read_to_string(results.join("sweep.csv")).unwrap();

@@ -1,6 +1,8 @@
 //! Compares finished runs side by side.
 
-use crate::figure::draw::{Chart, Look, Mark, Plane, Point, Series, cdf, draw, ensure_picture};
+use crate::figure::draw::{
+    Chart, Look, Mark, Plane, Point, Series, caption_of_samples, cdf, draw, ensure_picture,
+};
 use crate::figure::size_class::{SIZE_BINS, SizeClass};
 use crate::run::directory;
 use crate::run::kept_summary::{self, not_a_run};
@@ -193,6 +195,9 @@ impl Comparison {
             let named = self.names.iter().zip(&records);
             named.map(|(name, records)| Series { label: name.clone(), points: points(records) }).collect()
         };
+        let note = |count: &dyn Fn(&Records) -> usize| {
+            caption_of_samples(&records.iter().map(count).collect::<Vec<_>>(), "flows", 1)
+        };
         let mut charts = Vec::new();
         for p in [50.0, 99.0] {
             let title = format!("p{p} slowdown of flows by size, {SIZE_BINS} bins");
@@ -201,16 +206,18 @@ impl Comparison {
                 "size of the flow (bytes)",
                 "slowdown: FCT divided by the FCT of the flow alone",
             ];
-            charts.push(chart(words, true, series(&|records| by_size(records, p))));
+            let note = note(&|records| fcts(records, SizeClass::WITH_ALL[0]).len());
+            charts.push(chart(words, note, true, series(&|records| by_size(records, p))));
         }
         for class in [SizeClass::PARTS[0], SizeClass::PARTS[2]] {
-            let series = series(&|records| fcts(records, class));
+            let series = series(&|records| cdf(&fcts(records, class)));
             if series.iter().all(|curve| curve.points.is_empty()) {
                 continue;
             }
             let title = format!("Flows {}", class.name);
             charts.push(chart(
                 [title.as_str(), "flow completion time (us)", "share of flows"],
+                note(&|records| fcts(records, class).len()),
                 false,
                 series,
             ));
@@ -219,11 +226,16 @@ impl Comparison {
     }
 }
 
-/// A chart with a logarithmic x axis, and the given title and axis labels.
-fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>) -> Chart {
+/// A chart with a logarithmic x axis, the given title and axis labels, and a note below the title.
+fn chart(
+    [title, x_label, y_label]: [&str; 3],
+    note: Option<String>,
+    log_y: bool,
+    series: Vec<Series>,
+) -> Chart {
     Chart::Plane(Plane {
         title: title.to_owned(),
-        note: None,
+        note,
         x_label: x_label.to_owned(),
         y_label: y_label.to_owned(),
         ticks: None,
@@ -242,12 +254,12 @@ pub(crate) fn by_size(records: &Records, p: f64) -> Vec<Point> {
     bins.iter().filter_map(|(size, sample)| Some((*size, stats::percentile(sample, p)?).into())).collect()
 }
 
-/// The CDF of a size class's FCTs, in microseconds.
-pub(crate) fn fcts(records: &Records, class: SizeClass) -> Vec<Point> {
+/// The FCTs of the finished flows of a size class in microseconds, sorted.
+pub(crate) fn fcts(records: &Records, class: SizeClass) -> Vec<f64> {
     let flows = records.flows.iter().filter(|flow| class.holds(flow.size));
     let mut sample: Vec<f64> = flows.filter_map(|flow| flow.fct_us).collect();
     stats::sort(&mut sample);
-    cdf(&sample)
+    sample
 }
 
 impl fmt::Display for Comparison {

@@ -2,6 +2,7 @@
 
 pub(crate) mod columns;
 mod elsewhere;
+pub(crate) mod labels;
 mod refused;
 pub(crate) mod replicas;
 mod results;

@@ -7,7 +7,7 @@ use crate::figure;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::kept_summary;
 use crate::sweep::replicas::{self, PAUSES, SHOWN};
-use crate::sweep::{CellEnd, Refused, columns};
+use crate::sweep::{CellEnd, Refused, columns, labels};
 use crate::{Error, table};
 use raddle_records::{WideCell, WideTable};
 use serde_json::{Map, Value, json};
@@ -106,6 +106,8 @@ impl Results {
         let wide = results.wide(out.path);
         wide.write_csv(&part.file("sweep.csv"))?;
         wide.write_parquet(&part.file("sweep.parquet"), "sweep", |column| results.meaning(column))?;
+        let relative = |directory| Path::strip_prefix(directory, out.path).unwrap_or(directory);
+        labels::write(part.path(), ran.iter().map(|&(cell, run)| (relative(run), &cell.labels)))?;
         if results.unfinished.is_empty() {
             results.pictures = figure::draw_plots(document, &ran, part.path())?;
         }
