@@ -31,7 +31,8 @@ pub struct Receiver<W> {
 impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// Creates the receiver of an empty ring.
     ///
-    /// # Panics If `words` does not have the number of words that the shape requires.
+    /// # Panics
+    /// If `words` does not have the number of words that the shape requires.
     pub fn new(words: W, shape: Shape) -> Self {
         assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
         Self {
