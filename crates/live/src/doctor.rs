@@ -121,7 +121,7 @@ fn memory() -> Finding {
             kib / 1_024
         )
     });
-    let lacks = "a rack of usual size needs 200 MiB for its packets; free some memory";
+    let lacks = "a live run of usual size needs 300 MiB, 200 MiB of them for packets; free some memory";
     Finding::new("memory", kib.is_none_or(|kib| kib >= 300 << 10), found, lacks)
 }
 

@@ -282,7 +282,8 @@ impl Receiver {
 
     /// Removes the packet that [`peek`](Self::peek) returned.
     ///
-    /// # Errors An error of [`Domain::write`], if a record for the sender is due and cannot be written.
+    /// # Errors
+    /// An error of [`Domain::write`], if a record for the sender is due and cannot be written.
     ///
     /// # Panics
     /// If no packet was peeked.

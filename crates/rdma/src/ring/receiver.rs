@@ -31,7 +31,8 @@ pub struct Receiver<W> {
 impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// Creates the receiver of an empty ring.
     ///
-    /// # Panics If `words` does not have the number of words that the shape requires.
+    /// # Panics
+    /// If `words` does not have the number of words that the shape requires.
     pub fn new(words: W, shape: Shape) -> Self {
         assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
         Self {
@@ -51,7 +52,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     ///
     /// # Errors
     /// [`Broken`], if the sender has written an impossible sequence number.
-    #[allow(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
+    #[allow(clippy::cast_possible_truncation, reason = "each cast keeps the bits of one field")]
     pub fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.next.is_some() {
             return Ok(self.next);

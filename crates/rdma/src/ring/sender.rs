@@ -50,7 +50,8 @@ pub enum Refused<E> {
 impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
     /// Creates the sender of an empty ring.
     ///
-    /// # Panics If `words` does not have the number of words that the shape requires.
+    /// # Panics
+    /// If `words` does not have the number of words that the shape requires.
     pub fn new(words: W, shape: Shape) -> Self {
         assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
         let under_way = vec![false; shape.capacity as usize].into();
