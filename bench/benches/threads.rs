@@ -1,9 +1,9 @@
 //! Compares the default number of threads with one thread, on ten workloads from 12 to 4,096 nodes. The comparison is
 //! made twice: without other load on the machine, and with busy processes running beside the benchmark.
 //!
-//! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row shows
-//! medians over pairs of runs. A pair is a run on one thread and a run with the default; their
-//! order alternates between pairs. The benchmark itself starts and ends the busy processes.
+//! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row shows medians over pairs
+//! of runs. A pair is a run on one thread and a run on the default number of threads. The order of these two runs
+//! alternates between pairs. The benchmark itself starts and ends the busy processes.
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
@@ -129,8 +129,8 @@ impl Work {
         Ok((outcome.seconds, outcome.digest))
     }
 
-    /// Returns the median run time on one thread in seconds, and the median ratio of the default's run time to the run
-    /// time on one thread.
+    /// Returns the median run time on one thread in seconds, and the median ratio of the run time with the setting
+    /// `default` to the run time on one thread.
     fn compare(&self, default: Threads, pairs: usize) -> Outcome<(f64, f64)> {
         let (mut seconds, mut ratios) = (Vec::new(), Vec::new());
         for pair in 0..pairs {

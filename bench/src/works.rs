@@ -26,8 +26,8 @@ pub struct Work {
     /// Simulated times between which instructions are counted, about half a million packet-hops apart. `None` if the
     /// count would take too long.
     pub counted: Option<[Duration; 2]>,
-    /// The names of a transport and of a routing. The transport is in the registry; the routing is in the
-    /// registry or belongs to the transport.
+    /// The names of a transport and of a routing. The transport is in the registry. The routing is in the registry or
+    /// belongs to the transport.
     scheme: [&'static str; 2],
     /// Limit of an egress queue in packets; `None` means no limit.
     queue_packets: Option<usize>,
@@ -248,7 +248,7 @@ fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
     let pauses = (pfc.build)(&Plan { settings: of_pfc, ..*plan }, packet_bytes);
     (
         queues.expect("the queue must be built from its default parameters"),
-        pauses.expect("the buffers must have PFC headroom for 10 Gb/s and 50 ns"),
+        pauses.expect("the buffers must have PFC headroom for links of 10 Gb/s with a delay of 50 ns"),
     )
 }
 

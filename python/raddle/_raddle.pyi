@@ -45,13 +45,13 @@ class Table:
     """A table of records. It exports Arrow through the ``PyCapsule`` interface, as one batch.
 
     ``polars.DataFrame(table)`` and ``pyarrow.table(table)`` share the memory of its numbers.
-    ``pandas.DataFrame.from_arrow(table)`` copies them into arrays of NumPy. A DuckDB query can name a variable with the
-    table. ``table["fct_ps"]`` is a list with a copy of a column.
+    ``pandas.DataFrame.from_arrow(table)`` copies them into arrays of NumPy. A DuckDB query can use the name of a
+    variable that holds the table. ``table["fct_ps"]`` is a list with a copy of a column.
     """
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns. A name ends with the column's unit."""
+        """The names of the columns. A name ends with the column's unit, if the column has a unit."""
 
     def __getitem__(self, name: str) -> list[Any]:
         """The values of a column, copied into a list of numbers, booleans or texts."""

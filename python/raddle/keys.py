@@ -104,7 +104,7 @@ class Claim(TypedDict, total=False):
     """A statement, the number that judges it, and the range of this number in which the claim holds."""
 
     accept: list[float]
-    """The range in which the claim holds: two numbers, the smaller first. (default: at least 1 for `order` and `lead`, at least 0 if `take` is `rise` or `fall`)"""
+    """The range in which the claim holds: two numbers, the smaller first. (default: at least 0 if `take` is `rise` or `fall`, at least 1 for `order` and `lead` if `take` is `least`)"""
 
     calibrated: bool
     """True if parameters that the paper does not give were chosen so that the claim holds. (default: `false`)"""
@@ -300,7 +300,7 @@ class Figure(TypedDict, total=False):
     """Title of the figure."""
 
     warm_up: float | str
-    """Share of all flows that measures leave out: the flows that arrive first. (default: `0.05`)"""
+    """Share of all flows that measures leave out. They leave out the flows that start first. (default: `0.05`)"""
 
 
 PlotEach = TypedDict(
@@ -407,7 +407,7 @@ class Record(TypedDict, total=False):
     """The records that a run keeps."""
 
     imbalance: str
-    """Length of the intervals in which the bytes on uplinks are counted, for the imbalance of switches."""
+    """Length of the intervals in which the bytes on uplinks are counted. The throughput imbalance of a switch's uplinks is computed for each interval. If left out, nothing is counted."""
 
     links: bool
     """A row for each directed link. (default: `true`)"""
@@ -458,7 +458,7 @@ class SchemeCee(TypedDict, total=False):
 
 
 class SchemeClairvoyant(TypedDict, total=False):
-    """Each flow takes the path of a Clos network whose most loaded link is least loaded when the flow begins"""
+    """In a Clos network, each flow takes the path whose most loaded link is least loaded when the flow begins"""
 
     alpha: float | str
     """fraction that a rate estimator loses in each interval (default: 0.1)"""
@@ -710,7 +710,7 @@ class SchemeEts(TypedDict, total=False):
 
 
 class SchemeExpeditus(TypedDict, total=False):
-    """Each flow takes the path of a Clos network that was least congested when the flow began: first the aggregation switch is selected, then the core"""
+    """In a Clos network, each flow takes the path that was least congested when the flow began: first the aggregation switch is selected, then the core"""
 
     alpha: float | str
     """fraction that a rate estimator loses in each interval (default: 0.1)"""
@@ -743,7 +743,7 @@ class SchemeExpeditus(TypedDict, total=False):
     """include the queue in the load of an uplink: a queue that takes t_dre to drain is full load (the method of the paper's testbed) (default: false)"""
 
     reselect_on_syn: bool
-    """let a SYN begin a new selection if it is retransmitted before the first SYN is answered (default: false)"""
+    """let a retransmitted SYN or SYN-ACK begin a new selection while the answer to the earlier request is pending (default: false)"""
 
     t_dre: str
     """interval at which rate estimators decay (default: "20 us")"""
@@ -756,7 +756,7 @@ class SchemeHashed(TypedDict, total=False):
     """Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards"""
 
     key: Literal["pair", "flow", "frame"]
-    """the input of the hash: source and destination; also the flow's number or ports; or also the frame's position in the flow (only converged Ethernet, whose adapters put frames back in order) (default: "pair")"""
+    """the input of the hash. pair: source and destination. flow: also the flow's number or ports. frame: also the frame's position in the flow (only converged Ethernet, whose adapters put frames back in order) (default: "pair")"""
 
 
 class SchemeHula(TypedDict, total=False):
@@ -1308,7 +1308,7 @@ Scheme = TypedDict(
     {
         # Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters
         "cee": SchemeCee,
-        # Each flow takes the path of a Clos network whose most loaded link is least loaded when the flow begins
+        # In a Clos network, each flow takes the path whose most loaded link is least loaded when the flow begins
         "clairvoyant": SchemeClairvoyant,
         # Each flowlet of a leaf-spine takes the uplink whose path to the destination leaf is least congested
         "conga": SchemeConga,
@@ -1328,7 +1328,7 @@ Scheme = TypedDict(
         "drill": SchemeDrill,
         # Strict traffic classes first, then the other classes by percentages; respects pauses; unbounded
         "ets": SchemeEts,
-        # Each flow takes the path of a Clos network that was least congested when the flow began: first the aggregation switch is selected, then the core
+        # In a Clos network, each flow takes the path that was least congested when the flow began: first the aggregation switch is selected, then the core
         "expeditus": SchemeExpeditus,
         # Flow control of links. (default: `"none"`)
         "flow_control": Literal["none", "pfc"],
@@ -1496,7 +1496,7 @@ class Topology(TypedDict, total=False):
     """Rate of the links between aggregation switches and cores. (default: `uplink_rate`)"""
 
     cores_per_plane: int
-    """Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod."""
+    """Number of cores of each plane. The n-th aggregation switch of each pod has a link to each core of the n-th plane. May be 0 with a single pod."""
 
     dimensions: int
     """Number of dimensions, n. The fabric has 2^n nodes."""
@@ -1621,7 +1621,7 @@ class WorkloadDeadlines2(TypedDict, total=False):
     """The kind of deadlines."""
 
     mean: str
-    """Mean time after the start of a flow by which the flow should be complete."""
+    """Mean of the exponential distribution of deadlines. A deadline is a time after the start of a flow."""
 
     min: str
     """Shortest deadline: shorter drawn deadlines are raised to it. (default: `"0 ns"`)"""
@@ -2072,7 +2072,7 @@ class Compute(TypedDict, total=False):
     """Number of runs of each case. The seeds are the experiment's seed and the numbers after it. (default: `1`)"""
 
     shares: list[float | str]
-    """Shares of all bytes that small flows carry. There is a result for each share."""
+    """Each number is the share of all data bytes that is in small flows. There is a result for each number."""
 
     slow: int
     """Factor by which an emulated slow core is slower than this machine's core. (default: `20`)"""

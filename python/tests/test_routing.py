@@ -157,7 +157,7 @@ def test_a_port_that_is_no_candidate_is_refused(answer: Any) -> None:
     with pytest.raises(raddle.RunError) as caught:
         fabric(answering(answer)).run()
     assert f"Answering.forward` returned {answer!r} at node 1" in str(caught.value)
-    assert "which is not the port of a candidate (candidates: 4, 5, 6, 7)" in str(caught.value)
+    assert "but must return a candidate's port (candidates: 4, 5, 6, 7)" in str(caught.value)
 
 
 def test_an_edited_class_does_not_count_as_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

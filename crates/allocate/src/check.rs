@@ -1,4 +1,4 @@
-//! Conditions that every allocation must satisfy.
+//! The conditions that every weighted max-min allocation must satisfy.
 
 use crate::Flows;
 

@@ -298,7 +298,7 @@ pub(crate) enum Style {
 }
 
 impl Look {
-    /// The look as overrides of an experiment's keys.
+    /// Returns the look as overrides of the keys `figure.style` and `figure.dpi`.
     pub(crate) fn overrides(&self) -> Vec<String> {
         let style = self.style.and_then(|style| style.to_possible_value());
         let style = style.map(|style| format!("figure.style={}", style.get_name()));
@@ -489,7 +489,7 @@ pub(crate) enum Scale {
     Full,
 }
 
-/// The parts of the list.
+/// The parts of the output of `raddle list`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
     /// Transports and routings.

@@ -1,6 +1,6 @@
 //! Runs on a Ray cluster, through the Python package.
 //!
-//! `python3 -m raddle.cluster ADDRESS PROGRAM` reads tasks from its standard input, one a line, until an empty line.
+//! `python3 -m raddle.cluster ADDRESS PROGRAM` reads tasks from its standard input, one per line, until an empty line.
 //! This Python program sends PROGRAM, which is `raddle` itself, to the cluster's machines, which do each task with
 //! `raddle task`. For each task that has ended, the Python program writes a line of JSON, and then the contents of the
 //! files that the line names. It stops at the end of its input.
@@ -22,7 +22,7 @@ const PYTHON: &str = "RADDLE_PYTHON";
 
 /// The hint that says how to install the Python package.
 const INSTALL: &str = "install the package and Ray with `pip install '.[ray]'` in the folder of Raddle's repository, and \
-                       name that Python by RADDLE_PYTHON";
+                       set RADDLE_PYTHON to the Python interpreter that has them";
 
 /// Interval between two checks of whether the runs must stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -76,7 +76,7 @@ impl Elsewhere for Cluster {
         if status.success() || is_over() {
             return Ok(());
         }
-        let last = said.trim().lines().next_back().unwrap_or("it says nothing");
+        let last = said.trim().lines().next_back().unwrap_or("it printed no error");
         Err(Error::Usage {
             what: format!("`{shown} -m raddle.cluster`, which runs cells on the cluster, failed: {last}"),
             hint: INSTALL.to_owned(),

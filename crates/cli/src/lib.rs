@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 enum Ended {
     Done,
     CheckFailed,
-    /// A run delivered nothing (its records are kept), or some cells of a sweep have no finished run.
+    /// A run, or a cell of a sweep, delivered no flow (its records are kept), or a cell has no finished run.
     RunFailed,
     Interrupted,
 }

@@ -4,8 +4,8 @@ use raddle_lab::memory::CountingAllocator;
 use raddle_schemes::registry::Registry;
 use std::process::ExitCode;
 
-/// Counts allocated memory. From these counts Raddle learns how much memory the parts of nodes take, so that it can
-/// estimate the memory of a run.
+/// Counts allocated memory. From these counts, Raddle learns how much memory the scheme takes at a node. The memory
+/// estimate of a run is based on this.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 

@@ -28,7 +28,7 @@ pub struct Births {
     /// A tick is the time that one frame takes at this rate. The constant process uses the mean rate, so a frame is
     /// born at every tick. The other processes use the line rate, so a tick is a slot.
     tick: Rate,
-    /// Number of ticks since `begin`, including the tick of the latest birth.
+    /// Number of ticks since `begin`, including the tick of the latest birth. Poisson births move `begin` instead.
     ticks: u64,
     begin: Time,
     /// True before the first birth of a process that begins within a burst. The probability of such a beginning is the

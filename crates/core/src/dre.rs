@@ -3,8 +3,8 @@
 //!
 //! A packet adds its bytes to the register X. Every period the register loses the share alpha. Under a steady rate R
 //! the register settles at R · tau, with tau = period / alpha. X / (C · tau) is therefore the utilisation of a link of
-//! rate C, which schemes carry in a few bits. The register decays when it is read or written, not by a timer. All
-//! registers have the same phase: their ticks are at multiples of the period.
+//! rate C. Packets carry this utilisation in a few bits. The register decays when it is read or written, not by a
+//! timer. All registers have the same phase: their ticks are at multiples of the period.
 //!
 //! Decay factors are computed by repeated multiplication, so they are bit-identical on every machine.
 //!
@@ -47,10 +47,11 @@ impl Default for DreRegister {
 const NEGLIGIBLE: f64 = 1e-9;
 
 impl Dre {
-    /// Parameters of registers that lose the share `alpha` every `period`. Loads are quantised to `bits` bits.
+    /// Creates the parameters of registers that lose the share `alpha` every `period`. Loads are quantised to `bits`
+    /// bits.
     ///
     /// # Panics
-    /// If the period is zero, `alpha` is not in `0.001..=1`, or `bits` not in `1..=7`.
+    /// If the period is zero, `alpha` is not in `0.001..=1`, or `bits` is not in `1..=7`.
     #[must_use]
     pub fn new(period: Duration, alpha: f64, bits: u32) -> Self {
         assert!(period > Duration::ZERO, "the period of a register must be greater than 0");
@@ -181,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Returns the loads observed over time if packets are paced at the rate `share` of line rate. A frame
+    /// Returns the loads observed over time if packets are paced at the share `share` of the line rate. A frame
     /// has 1,518 B in the register and takes 1,538 B on the wire.
     fn steady(dre: &Dre, share: f64) -> BTreeSet<u8> {
         let gap = 1_538.0 * 8.0 / (share * 10e9) * 1e12;

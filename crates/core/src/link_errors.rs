@@ -13,7 +13,7 @@ pub struct LinkErrors {
     pub seed: u64,
     /// Probability that a packet is lost on a link.
     pub loss: f64,
-    /// Probability that a packet arrives with one bit flipped. The sum with `loss` is at most 1.
+    /// Probability that a packet arrives with one bit flipped. This probability plus `loss` is at most 1.
     pub corruption: f64,
     /// The links that lose and damage packets; `None` for all links.
     pub links: Option<BTreeSet<LinkId>>,

@@ -78,8 +78,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// A fabric before its first flow. `sharing` divides the capacities of the fabric's links, in bit/s on the wire,
-    /// among the flows.
+    /// Creates the simulation of a fabric, before its first flow. `sharing` divides the capacities of the fabric's
+    /// links, in bit/s on the wire, among the flows.
     #[must_use]
     pub fn new(
         topology: &Arc<Topology>,

@@ -143,7 +143,7 @@ pub fn figures_json(figures: &[ListedFigure]) -> Value {
     json!({ "figures": figures })
 }
 
-/// The kinds of arrivals, sizes and pairs.
+/// The kinds of arrivals, sizes, pairs, processes and deadlines, and the other ways to describe a workload.
 #[must_use]
 pub fn workloads() -> Part {
     Part::new("workloads", workload_kinds())
@@ -176,8 +176,9 @@ pub fn json(parts: &[Part]) -> Value {
     Value::Object(parts.iter().map(|part| (part.title.to_owned(), items(part))).collect())
 }
 
-/// Explains a name in the lists, or the name of a number in results, as text and as JSON. For a name of two words, such
-/// as `sizes web_search`, the second word suffices. All names with this second word are then explained.
+/// Explains a name in the lists, a value of a key, or the name of a number in results, as text and as JSON. For a name
+/// of two words, such as `sizes web_search`, the second word suffices. All names with this second word are then
+/// explained.
 ///
 /// # Errors
 /// If nothing has that name, or if a figure's file or the ledger is malformed.
@@ -217,7 +218,7 @@ fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Er
     Err(Error::Usage { what: format!("unknown name `{name}`"), hint })
 }
 
-/// The lists of names that are neither schemes nor figures nor keys.
+/// The lists of transports' own routings, of profiles, of topologies and of workloads.
 fn lists(registry: &Registry) -> [Part; 4] {
     [transport_routings(registry), profiles(registry), topologies(registry), workloads()]
 }
@@ -302,8 +303,8 @@ fn explain_figure(name: &str, figure: &figure::Description) -> Result<(String, V
     Ok((text, json))
 }
 
-/// Explains the parameters with this name. `min_rto` selects the parameters of all schemes, and `dctcp.min_rto` selects
-/// the parameter of one scheme, which an experiment sets in the table `[scheme.dctcp]`.
+/// Explains the parameters with this name. `min_rto` selects the parameters `min_rto` of all schemes. `dctcp.min_rto`
+/// selects only the parameter of DCTCP, which an experiment sets in the table `[scheme.dctcp]`.
 fn explain_parameters(name: &str, registry: &Registry) -> Option<(String, Value)> {
     let name = name.strip_prefix("scheme.").unwrap_or(name);
     let (scheme, name) = name.rsplit_once('.').map_or((None, name), |(scheme, name)| (Some(scheme), name));
@@ -331,11 +332,12 @@ fn described(parameter: &Parameter) -> String {
         write!(doc, " ({})", parameter.choices.join(", ")).expect("writing to a string never fails");
     }
     if let Some(growth) = parameter.growth {
-        write!(doc, "; grows in proportion to the rate of host links above {}", growth.rate)
+        write!(doc, "; grows in proportion to the rate of host links, if this exceeds {}", growth.rate)
             .expect("writing to a string never fails");
     }
     if let Some(delay) = parameter.growth.and_then(|growth| growth.delay) {
-        write!(doc, ", and with the link delay above {delay}").expect("writing to a string never fails");
+        write!(doc, ", and to the link delay, if this exceeds {delay}")
+            .expect("writing to a string never fails");
     }
     doc
 }

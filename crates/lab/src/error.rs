@@ -141,7 +141,7 @@ mod tests {
         let topology = "kind = 'torus'\ndims = [3, 3]\nlink_rate = '10 Gbps'\nlink_delay = '1 us'\n";
         let (line, _) = place(&format!("[topology]\n{topology}[[topology.slow]]\nfrom = 0\nto = 'x'\n"));
         assert!(line.starts_with("topology.slow.0.to: "), "{line}");
-        // A missing key has the place of its table, and a missing table has none.
+        // A missing key has the place of its table. A missing table has no place.
         assert!(
             place("[topology]\nkind = 'torus'\n").0.starts_with("topology: the key `link_rate` is missing")
         );

@@ -120,7 +120,7 @@ fn memory() -> Finding {
         Some(_) if is_enough => "enough for a rack of usual size",
         Some(_) => "not enough for a rack of usual size",
     };
-    let lacks = "a rack of usual size needs 200 MiB for its packets; free some memory";
+    let lacks = "a rack of usual size needs 300 MiB, 200 MiB of them for packets; free some memory";
     Finding::new("memory", is_enough, found, lacks)
 }
 

@@ -157,7 +157,7 @@ pub(crate) trait ControlLinks: Serve {
         true
     }
 
-    /// Applies the neighbour's pauses to a port. If a class is no longer paused, the port sends again.
+    /// Applies the neighbour's pauses to a port. If a class is no longer paused, tries to send the next packet.
     fn pauses_changed(&mut self, node: &mut Node<Self>, link: LinkId) {
         let Some(control) = self.control(link) else { return };
         let paused = control.part.paused();

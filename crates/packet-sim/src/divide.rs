@@ -86,7 +86,7 @@ impl Division {
                 .binary_search_by_key(&link, |&(id, _)| id)
                 .expect("the link must start or end in this partition")
         };
-        u32::try_from(place).expect("a link id must fit 28 bits")
+        u32::try_from(place).expect("a link index must fit `u32`")
     }
 
     /// The least time after which an event in one partition can affect another partition.

@@ -33,9 +33,9 @@ pub struct PortSetup {
 /// Additional bytes of memory of a port that has more than a plain FIFO.
 pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
 
-/// Histogram of a port's queue length at packet arrivals. Entry i, counted from 0, counts the packets that found at
-/// least `2^(i-1)` and fewer than `2^i` bytes. The last entry also counts all greater lengths. The length includes the
-/// arriving packet and the packet in service.
+/// Histogram of a port's queue length at packet arrivals. Entry i, counted from 0, counts the arrivals at which the
+/// length was at least `2^(i-1)` and less than `2^i` bytes. The last entry also counts all greater lengths. The length
+/// includes the arriving packet and the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDepths(pub [u64; 40]);
 

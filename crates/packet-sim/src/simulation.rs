@@ -376,10 +376,10 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Returns a deadlock, if there is one: a cycle of links, each of which waits for the next link. Each of these
-    /// links is paused and has packets to send, now and at the previous call, and has sent no data packet in between.
-    /// All packets in the memory at the far end of each link wait for links in the same state. Only a failure would
-    /// ever resolve the cycle. Returns `None` if there is no deadlock. The interval between two calls must be much
-    /// longer than a pause.
+    /// links is stuck: it is paused and has packets to send, now and at the previous call, and has sent no data packet
+    /// in between. All packets in the memory at the far end of each of these links wait for stuck links. Only a failure
+    /// would ever resolve the cycle. Returns `None` if there is no deadlock. The interval between two calls must be
+    /// much longer than a pause.
     pub fn pause_cycle(&mut self) -> Option<Vec<LinkId>> {
         let held = self.partitions.iter().flat_map(Partition::held_ports).collect();
         self.watchdog.look(held, || self.partitions.iter().flat_map(Partition::waits).collect())

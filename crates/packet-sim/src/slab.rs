@@ -7,7 +7,8 @@ use raddle_core::{Packet, PortId, Time, prefetch};
 pub(crate) struct Origin {
     /// The port by which the packet arrived; `None` at the node that sent it.
     pub(crate) port: Option<PortId>,
-    /// The link for which the packet waits at a served port; [`NOWHERE`] if the packet does not wait at such a port.
+    /// The link for which the packet waits at a port with [`Served`](crate::port::Served) state; [`NOWHERE`] if the
+    /// packet does not wait at such a port.
     pub(crate) bound: u32,
 }
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// Number of threads that share a run. The result is the same for any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// Always this many threads. The number is smaller if the fabric cannot be divided into so many parts: it has too
-    /// few nodes, or links without delay connect too many of its nodes. 0 means 1.
+    /// This number of threads during the whole run, or fewer if the fabric cannot be divided into so many partitions.
+    /// It cannot if it has too few nodes, or if links without delay connect too many of its nodes. 0 means 1.
     Always(usize),
     /// Up to this many threads while several threads are faster than one thread. Otherwise one thread.
     UpTo(usize),

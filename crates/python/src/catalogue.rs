@@ -7,8 +7,8 @@ use raddle_lab::catalogue;
 use raddle_lab::experiment::keys;
 use raddle_schemes::registry::Registry;
 
-/// The names of the kind `what`, as a JSON text. The text is an object. Its keys are the titles of lists, and its
-/// values are the entries of these lists.
+/// The names of the kind `what`, such as `schemes`, as a JSON text. The text is an object. Its keys are the titles of
+/// lists, and its values are the entries of these lists.
 #[pyfunction]
 pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
     let registry = Registry::builtin();

@@ -23,8 +23,9 @@ pub(crate) struct Document(experiment::Document);
 
 #[pymethods]
 impl Document {
-    /// Parses `text`. The text can select `routings` by their names. Error messages call the text `name`. If the name is
-    /// empty, they name keys instead of lines. Paths in the text are relative to `folder`.
+    /// Parses `text`. The text can select `routings` by their names. Error messages call the text `name`. If `name` is
+    /// empty, the messages give the keys of wrong values instead of their lines. Paths in the text are relative to
+    /// `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -204,7 +205,7 @@ impl Document {
     }
 }
 
-/// Checks that a directory holds a run, whose summary this version can read.
+/// Checks that a directory holds a run, and that this version of Raddle can read the run's summary.
 #[pyfunction]
 pub(crate) fn check_run(py: Python<'_>, directory: PathBuf) -> PyResult<()> {
     raddle_lab::read_summary(&directory).map(drop).map_err(|error| exception(py, &error))
@@ -223,13 +224,13 @@ pub(crate) fn write_text(py: Python<'_>, path: PathBuf, text: &str) -> PyResult<
     write_file(&path, text.as_bytes()).map_err(|error| exception(py, &error.into()))
 }
 
-/// Tables of an experiment as TOML.
+/// Converts tables of an experiment to TOML.
 #[pyfunction]
 pub(crate) fn toml_text(tables: &Bound<'_, PyMapping>) -> PyResult<String> {
     Ok(table(tables)?.to_string())
 }
 
-/// A value of an experiment as TOML, in one line.
+/// Converts a value of an experiment to TOML, in one line.
 #[pyfunction]
 pub(crate) fn toml_value(object: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value(object)?.to_string())

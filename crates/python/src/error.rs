@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use raddle_lab::Error;
 use raddle_lab::experiment::{Cause, Problem};
 
-/// The name of the source of an override.
+/// The name that `raddle_lab` gives to the text of an override instead of a file's name.
 const OVERRIDE: &str = "--set";
 
 /// The exception for an error of `raddle_lab`.
@@ -12,7 +12,7 @@ pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let json = error.json();
     let text = |key: &str| json["error"][key].as_str().map(str::to_owned);
     let number = |key: &str| json["error"][key].as_u64();
-    // Nobody wrote the text of an override: Python calls it by its key.
+    // An exception for an override has the override's key, but no file, line or column.
     let file = text("file").filter(|file| file != OVERRIDE);
     let place = |of: &str| number(of).filter(|_| file.is_some());
     let arguments =

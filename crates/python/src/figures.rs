@@ -99,7 +99,7 @@ impl Watch for Heard<'_> {
     }
 
     fn warned(&self, run: &str, warnings: &[Warning]) {
-        (self.notes.warned())(run, warnings).expect("this function must not treat warnings as errors");
+        (self.notes.warned())(run, warnings).expect("`Notes::warned` must not treat warnings as errors");
     }
 }
 

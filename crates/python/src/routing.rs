@@ -114,7 +114,7 @@ fn parameter(name: &str, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
             _ => return refused(&format!("must be a time, a rate or a size with its unit (got \"{text}\")")),
         }
     } else {
-        return refused("must be a bool, an int from 0, a float, or a str with a quantity");
+        return refused("must be a bool, an int, a float, or a str with a quantity");
     };
     let doc = if name == HOLD.name { HOLD.doc } else { "a parameter of a class in Python" };
     let parameter = Parameter::new(kept(&NAMES, name.into()), value, doc).within(0.0, f64::INFINITY);
@@ -234,7 +234,7 @@ impl Interpreted {
                 let shown = chosen.repr().map_or_else(|_| "an object".to_owned(), |text| text.to_string());
                 let ports: Vec<_> = ports.iter().map(u16::to_string).collect();
                 Err(format!(
-                    "`{}.forward` returned {shown} at node {}, which is not the port of a candidate (candidates: {})",
+                    "`{}.forward` returned {shown} at node {}, but must return a candidate's port (candidates: {})",
                     self.class(py),
                     self.id(),
                     ports.join(", ")

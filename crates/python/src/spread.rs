@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A generator function of Python, such as `raddle.cluster.spread`. `spread(tasks)` yields the index of each task that
 /// has ended, with the files of its run as a dict of bytes. Between these values, it yields `None` several times a
-/// second. After it is closed, the generator begins no further task.
+/// second. After the generator is closed, it begins no further task.
 pub(crate) struct Spread {
     spread: Py<PyAny>,
     /// The exception that ended the generator.

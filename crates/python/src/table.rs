@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// A table of records. It exports Arrow through the ``PyCapsule`` interface, as one batch.
 ///
 /// ``polars.DataFrame(table)`` and ``pyarrow.table(table)`` share the memory of its numbers.
-/// ``pandas.DataFrame.from_arrow(table)`` copies them into arrays of NumPy. A DuckDB query can name a variable with the
-/// table. ``table["fct_ps"]`` is a list with a copy of a column.
+/// ``pandas.DataFrame.from_arrow(table)`` copies them into arrays of NumPy. A DuckDB query can use the name of a
+/// variable that holds the table. ``table["fct_ps"]`` is a list with a copy of a column.
 #[pyclass(frozen, module = "raddle")]
 pub(crate) struct Table {
     batch: RecordBatch,
@@ -87,7 +87,7 @@ impl Table {
         self.batch.num_rows()
     }
 
-    /// The names of the columns. A name ends with the column's unit.
+    /// The names of the columns. A name ends with the column's unit, if the column has a unit.
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()

@@ -41,7 +41,8 @@ fn types_of_tables_are_those_of_the_declared_keys() {
 /// contains.
 struct Types {
     text: String,
-    /// The name of each table's class, by the text of the class. Equal tables in several places share one class.
+    /// The name of each table's class, indexed by the text of the class. Equal tables in several places share one
+    /// class.
     names: HashMap<String, String>,
 }
 

@@ -1,8 +1,8 @@
 //! Measures the throughput of a data ring between two processes, in Gbit/s of payload, for the providers `shm` and
-//! `tcp`. By default the packets have 8 KB.
+//! `tcp`. By default the packets have 8,192 bytes.
 //!
-//! Run it with `make rdma`, or with `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring 128
-//! --seconds 3 --times 3`
+//! Run the benchmark with `make rdma`, or with `cargo bench -p raddle-rdma --features libfabric -- --bytes 8192 --ring
+//! 128 --seconds 3 --times 3`.
 
 #![allow(clippy::cast_possible_truncation, reason = "the numbers of this benchmark are small")]
 
@@ -77,8 +77,8 @@ fn stolen() -> (u64, u64) {
     (jiffies.get(7).copied().unwrap_or(0), jiffies.iter().sum())
 }
 
-/// Sends packets for the duration `time`. Returns the throughput in Gbit/s of payload, and the share of the CPU time
-/// that other virtual machines took (steal time).
+/// Sends packets. After a start-up phase, measures for the duration `time`. Returns the throughput in Gbit/s of
+/// payload, and the share of the CPU time that other virtual machines took (steal time).
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn send(provider: Provider, shape: Shape, time: Duration) -> (f64, f64) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -123,7 +123,10 @@ impl FlowRecord {
 impl Row for FlowRecord {
     const TABLE: &'static str = "flows";
     const COLUMNS: &'static [Column] = &[
-        Column::integer("flow", "number of the flow, in order of start"),
+        Column::integer(
+            "flow",
+            "number of the flow, in order of start; flows that programs start have higher numbers",
+        ),
         Column::integer("src", "sending node"),
         Column::integer("dst", "receiving node"),
         Column::integer("size_bytes", "application bytes"),

@@ -17,9 +17,9 @@ pub struct FlowControlRecord {
     pub paused_share: f64,
     /// Number of pauses that the port sent to the neighbour, without renewals.
     pub pauses_sent: u64,
-    /// Peak amount of the node's memory, in bytes, occupied by packets received at the port.
+    /// Peak amount of the node's memory, in bytes, occupied by packets of a single priority received at the port.
     pub peak_memory_bytes: u64,
-    /// Number of packets that were received at the port and dropped because the memory was full.
+    /// Number of packets received at the port for which the node's memory had no room left.
     pub overflows: u64,
 }
 
@@ -37,9 +37,12 @@ impl Row for FlowControlRecord {
         ),
         Column::integer(
             "peak_memory_bytes",
-            "largest number of bytes of the node's memory used by packets that arrived at the port",
+            "peak bytes of the node's memory used by packets of one priority that arrived at the port",
         ),
-        Column::integer("overflows", "packets that arrived at the port and were dropped for lack of memory"),
+        Column::integer(
+            "overflows",
+            "packets that arrived at the port and for which the node's memory had no room left",
+        ),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {

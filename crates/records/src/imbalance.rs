@@ -12,7 +12,8 @@ pub fn imbalance(sent: &[u64]) -> Option<f64> {
     (total > 0).then(|| (most - least) as f64 * sent.len() as f64 / total as f64)
 }
 
-/// The imbalance of a switch in one interval. An interval in which the switch's uplinks sent nothing has no row.
+/// The imbalance of a switch in one interval. An interval has no row if the switch's uplinks sent nothing in it, or if
+/// the run ended before the end of the interval.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct ImbalanceRecord {
     /// The switch.

@@ -11,13 +11,14 @@ pub struct LinkRecord {
     pub from: u32,
     /// The node at the receiving end.
     pub to: u32,
-    /// Number of packets with application bytes that crossed the link.
+    /// Number of packets with application bytes that the link's port accepted, including packets that were lost later.
     pub data_packets: u64,
-    /// Bytes of the packets with application bytes, including headers.
+    /// Bytes of the packets in `data_packets`, including headers.
     pub data_bytes: u64,
-    /// Number of packets without application bytes that crossed the link.
+    /// Number of packets without application bytes that the link's port accepted, including packets that were lost
+    /// later.
     pub control_packets: u64,
-    /// Bytes of the packets without application bytes, including headers.
+    /// Bytes of the packets in `control_packets`, including headers.
     pub control_bytes: u64,
     /// Number of packets lost at the link's egress port or on the link.
     pub drops: u64,
@@ -31,9 +32,15 @@ impl Row for LinkRecord {
         Column::integer("link", "number of the directed link"),
         Column::integer("from", "node at the sending end"),
         Column::integer("to", "node at the receiving end"),
-        Column::integer("data_packets", "packets with application bytes that crossed the link"),
+        Column::integer(
+            "data_packets",
+            "packets with application bytes that the link's port accepted, packets lost later included",
+        ),
         Column::integer("data_bytes", "bytes of the packets in data_packets, headers included"),
-        Column::integer("control_packets", "packets without application bytes that crossed the link"),
+        Column::integer(
+            "control_packets",
+            "packets without application bytes that the link's port accepted, packets lost later included",
+        ),
         Column::integer("control_bytes", "bytes of the packets in control_packets, headers included"),
         Column::integer("drops", "packets lost at the link's egress port or on the link"),
         Column::integer(

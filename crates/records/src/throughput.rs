@@ -16,15 +16,16 @@ pub struct ThroughputRecord {
     pub arrived_packets: u64,
     /// Application bytes of the arrived packets.
     pub arrived_bytes: u64,
-    /// Application bytes delivered in order. `None` if the run ended before the receiver reported them.
+    /// Application bytes delivered in order. `None` if the receiver did not report them for this interval, for example
+    /// because the run ended first.
     pub in_order_bytes: Option<u64>,
     /// Number of packets that arrived after a packet that was sent later. `None` if the receiver did not report them.
     pub late_packets: Option<u64>,
     /// Number of times that a packet of the flow left a switch by another port than the flow's previous packet. Packets
     /// that were overtaken do not count.
     pub port_changes: u64,
-    /// Sum of the absolute differences between the delays of consecutive arrived packets of the flow. A
-    /// packet's delay is from its generation to its arrival. `None` if packets do not carry the time of their
+    /// Sum of the absolute differences between the delays of consecutive arrived packets of the flow. A packet's delay
+    /// is from its generation to its arrival. `None` if no packet arrived, or if packets do not carry the time of their
     /// generation.
     pub delay_changes_ps: Option<u64>,
 }
@@ -39,7 +40,7 @@ impl Row for ThroughputRecord {
         Column::integer("arrived_bytes", "application bytes of the packets in arrived_packets"),
         Column::integer(
             "in_order_bytes",
-            "application bytes delivered in order; empty if the run ended before the receiver reported them",
+            "application bytes delivered in order; empty if the receiver did not report them for this interval",
         )
         .nullable(),
         Column::integer(
@@ -55,7 +56,7 @@ impl Row for ThroughputRecord {
         Column::integer(
             "delay_changes_ps",
             "sum of the differences, without sign, between the delays of packets that arrived one after the other; \
-             empty if packets do not carry the time of their generation",
+             empty if no packet arrived, or if packets do not carry the time of their generation",
         )
         .nullable(),
     ];

@@ -3,8 +3,8 @@
 use crate::{Cell, Column, Row};
 use raddle_core::{Count, Drops, Duration, PacketKind, Time, Totals};
 
-/// The totals of a run. The counts by kind of packet are packet hops: a packet is counted once on each link over which
-/// it is sent.
+/// The totals of a run. The counts by kind of packet are packet hops: a packet is counted at each port that accepts it,
+/// even if it is lost later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct TotalsRecord {
     /// Packets with application bytes.
@@ -70,7 +70,7 @@ impl Row for TotalsRecord {
     const COLUMNS: &'static [Column] = &[
         Column::integer(
             "data_packets",
-            "data packets; a packet is counted once for each link that it crossed",
+            "data packets; a packet is counted at each port that accepted it, even if it was lost later",
         ),
         Column::integer("data_bytes", "bytes of the packets in data_packets, headers included"),
         Column::integer(

@@ -332,7 +332,8 @@ impl Registry {
     /// scheme must be able to run on the topology. If the transport sends packets, [`build`](Self::build) checks this.
     ///
     /// # Errors
-    /// If the transport has no fluid model, or if its fluid model does not support its parameters.
+    /// If the transport has no fluid model, if its fluid model does not support its parameters, or if the routing
+    /// cannot be built.
     ///
     /// # Panics
     /// If the transport does not accept the plan's routing.

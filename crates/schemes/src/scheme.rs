@@ -43,7 +43,7 @@ pub struct Plan<'a> {
     pub topology: &'a Arc<Topology>,
     /// One of the transport's [routings](crate::registry::Registry::routings_of).
     pub routing: &'a str,
-    /// The parameters of the part that is being built.
+    /// The parameters of the scheme that is being built from this plan.
     pub settings: &'a Settings,
     /// The run's seed.
     pub seed: u64,
@@ -99,8 +99,8 @@ impl<'a> Plan<'a> {
 pub struct Built {
     /// Makes the host and the forwarder of a node.
     pub node: Box<dyn FnMut(NodeId) -> Parts>,
-    /// Makes the egress queue of a link's port if the scheme needs a special one. `None` means the queue that the
-    /// experiment chooses, by default a FIFO.
+    /// Makes the egress queue of a link's port. `None` means that the scheme needs no queue of its own. The port then
+    /// has the queue that the experiment chooses, by default a FIFO.
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
     /// Makes the agent of a link's egress port if the scheme has one, such as a controller of explicit rates.
     pub agent: Agents,
@@ -111,7 +111,7 @@ pub struct Built {
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
     /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
-    /// ports then need queues. The default is [`strict`](crate::queue::strict).
+    /// ports then need queues, which are [`strict`](crate::queue::strict) by default.
     pub hear_of_departures: bool,
     /// Holds the error of a host or a forwarder that cannot go on.
     pub halt: Halt,
@@ -211,7 +211,7 @@ pub struct Hosts {
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
     /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
-    /// ports then need queues. The default is [`strict`](crate::queue::strict).
+    /// ports then need queues, which are [`strict`](crate::queue::strict) by default.
     pub hear_of_departures: bool,
 }
 

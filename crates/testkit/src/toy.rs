@@ -20,9 +20,9 @@ pub struct Toy {
     pub received: Log,
 }
 
-/// A forwarder for the node with this id in a [`chain`]. It sends arriving packets on through port 1, and packets of
-/// the node itself through port 0. So all packets that the chain's first node sends go to the right. At inner nodes of
-/// the chain, port 0 leads to the left and port 1 to the right.
+/// A forwarder for the node with this id in a [`chain`]. It delivers packets for this node, sends other arriving
+/// packets on through port 1, and sends packets of the node itself through port 0. So all packets that the chain's
+/// first node sends go to the right. At inner nodes of the chain, port 0 leads to the left and port 1 to the right.
 pub struct Rightward(pub NodeId);
 
 impl Forwarder for Rightward {

@@ -17,9 +17,9 @@ struct Graph {
     joined: FxHashSet<(u32, u32)>,
 }
 
-/// Returns a simple graph of `switches` nodes of this degree, as the neighbours of each node, in ascending order. The
-/// degree must be less than the number of nodes. If both numbers are odd, one node has one neighbour fewer. Returns
-/// `None` if this draw cannot be completed or gives a graph that is not connected.
+/// Draws a random simple graph of `switches` nodes of this degree. Returns the neighbours of each node, in ascending
+/// order. The degree must be less than the number of nodes. If both numbers are odd, one node has one neighbour fewer.
+/// Returns `None` if the random graph cannot be completed or is not connected.
 pub(crate) fn random_regular(switches: usize, degree: usize, stream: &mut Stream) -> Option<Vec<Vec<u32>>> {
     let neighbours = (0..switches).map(|_| Vec::with_capacity(degree)).collect();
     let mut graph = Graph { degree, neighbours, joined: FxHashSet::default() };

@@ -35,7 +35,7 @@ impl Overlay {
     const FEEDBACK: u16 = 0x01FE;
     const CE: u16 = 0x0E00;
 
-    /// Returns the header of a packet that leaves by this uplink and has met no congestion yet.
+    /// Returns the header of a packet that leaves by the uplink with number `tag` and has met no congestion yet.
     ///
     /// # Panics
     /// If `tag` is not below [`TAGS`](Self::TAGS).

@@ -17,7 +17,7 @@ pub struct Packet {
     /// The common part: flow, direction and kind of the packet. Its field `asks` is true if the packet
     /// carries a request.
     pub segment: Segment,
-    /// The request; in an acknowledgement, the outcome of the request.
+    /// The request. In an acknowledgement, it holds the grants that the routers have made.
     pub request: Request,
 }
 

@@ -59,7 +59,7 @@ pub struct Ets {
 pub struct Allocation {
     /// The class of each priority: 0 to 7.
     pub class_of: [u8; 8],
-    /// The share of each class in percent; the shares sum to 100.
+    /// The share of each class in percent. The shares sum to 100.
     pub percent: [u8; 8],
     /// Scheduling algorithm of each class.
     pub selection: [Selection; 8],
@@ -363,8 +363,8 @@ mod tests {
             let _ = damaged(at, byte);
             let mut frame = FULL.encode();
             if longer {
-                // For most `at`, the frame ends too early, usually in the middle of one of the values in the
-                // announcement.
+                // Cuts off the frame, usually in the middle of one of the values in the announcement. If the frame
+                // is then shorter than the minimum, fills it up with `byte`.
                 frame.truncate(14 + at);
                 frame.resize(frame.len().max(MIN_FRAME), byte);
                 frame::seal(&mut frame);

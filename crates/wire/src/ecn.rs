@@ -16,7 +16,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Returns the ECN field of a type-of-service byte; the other bits are ignored.
+    /// Returns the ECN field of a type-of-service byte. Ignores the other bits.
     pub(crate) const fn of(type_of_service: u8) -> Self {
         match type_of_service & 3 {
             0 => Self::NotEct,

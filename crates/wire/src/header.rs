@@ -130,7 +130,7 @@ headers! {
         R2c2Digest: r2c2::Digest;
         /// R2C2's request for a repeated broadcast or for a snapshot.
         R2c2Request: r2c2::Request;
-        /// R2C2's list of a node's flows; copies of the packet share the list.
+        /// R2C2's list of a node's flows. Copies of the packet share the list.
         R2c2Snapshot: r2c2::Snapshot;
         /// A TCP segment in its IPv4 packet.
         Tcp: tcp::Segment;
@@ -170,8 +170,8 @@ headers! {
 }
 
 impl Header {
-    /// Decodes the built-in header at the start of `bytes`. Returns the header and its length; see
-    /// [`HeaderInfo::decode_header`].
+    /// Decodes the built-in header at the start of `bytes`. Returns the header and its length (see
+    /// [`HeaderInfo::decode_header`]).
     ///
     /// # Errors
     /// [`Error`] if the bytes are not a packet with a built-in header, or if the packet is incomplete.

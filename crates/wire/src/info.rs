@@ -137,9 +137,9 @@ pub trait HeaderInfo {
         None
     }
 
-    /// Overwrites the fields that a relay may have changed in `front`, the first bytes of the packet as it arrived.
-    /// Other bytes of `front` do not change. Returns false if this is not possible; the packet must then be encoded
-    /// again.
+    /// Updates `front`, the first bytes of the packet as it arrived: overwrites the fields that a relay may have
+    /// changed, and leaves the other bytes unchanged. Returns false if this is not possible. The packet must then be
+    /// encoded again.
     fn patch_front(&self, _front: &mut [u8]) -> bool {
         false
     }
@@ -268,7 +268,7 @@ impl FiveTuple {
         (src as u16, dst as u16)
     }
 
-    /// Returns both ports; the source port is in the upper half.
+    /// Returns both ports. The source port is in the upper half.
     #[must_use]
     #[inline]
     pub const fn ports(self) -> u32 {

@@ -1,7 +1,7 @@
 //! Byte-exact headers: typed structs, their encoding, decoding and checksums. This crate contains no
 //! behaviour.
 //!
-//! Each header implements the trait [`HeaderInfo`]; `header.rs` lists the headers. A header is a small struct. The
+//! Each header implements the trait [`HeaderInfo`]. `header.rs` lists the headers. A header is a small struct. The
 //! simulator passes the struct from node to node. The live runtime and pcapng captures use the header's bytes, which
 //! have the same meaning. Decoding never panics: it returns an [`Error`] for a malformed packet. Encoding expects that
 //! every field is within its documented range.

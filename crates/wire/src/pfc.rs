@@ -22,8 +22,8 @@ pub struct Pause {
     pub src: Mac,
     /// Bit i is set if the frame pauses or resumes priority i.
     pub enabled: u8,
-    /// Pause time of each priority, from the arrival of the frame, in units of 512 bit times; 0
-    /// resumes. Times of priorities without a bit in `enabled` do not count.
+    /// Pause time of each priority, from the arrival of the frame, in units of 512 bit times. A time of 0 resumes the
+    /// priority. Times of priorities without a bit in `enabled` do not count.
     pub quanta: [u16; 8],
 }
 

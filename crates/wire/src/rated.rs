@@ -38,7 +38,7 @@ pub struct Segment {
     /// it is 1 if the whole flow ends and 0 if only the subflow ends. An acknowledgement repeats the number
     /// of the packet that it acknowledges.
     pub seq: u32,
-    /// Payload bytes; 0 in packets that are not data.
+    /// Number of payload bytes. It is 0 in acknowledgements and in packets that are not data.
     pub plen: u16,
     /// Number of the path among the paths between the two nodes (12 bits).
     pub path: u16,
@@ -134,10 +134,13 @@ impl Segment {
     /// from which trailing zeros may be left out.
     ///
     /// # Panics
-    /// If a field exceeds its bits, or if a packet that is not data has a payload.
+    /// If a field exceeds its bits, or if an acknowledgement or a packet that is not data has a payload.
     pub(crate) fn encode(&self, scheme: Scheme, own: &[u8; OWN], payload: &[u8], out: &mut Vec<u8>) {
         debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than `plen`");
-        assert!(self.plen == 0 || self.may_bring_payload(), "only data packets may have a payload");
+        assert!(
+            self.plen == 0 || self.may_bring_payload(),
+            "a packet with a payload must be data, not an acknowledgement"
+        );
         assert!(
             self.hop < 1 << 4 && self.path < 1 << 12,
             "hop {} needs more than 4 bits, or path {} needs more than 12 bits",

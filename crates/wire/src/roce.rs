@@ -59,7 +59,7 @@ pub struct Packet {
 pub enum Kind {
     /// Writes some of a flow's bytes.
     Write {
-        /// The packet's number in its flow; wraps at 24 bits.
+        /// The packet's number in its flow, modulo 2^24.
         psn: u32,
         /// Payload bytes.
         plen: u16,
@@ -72,7 +72,7 @@ pub enum Kind {
     },
     /// Informs a flow's source which packets have arrived in order.
     Acknowledgement {
-        /// Number of the next packet that the receiver accepts (24 bits); all packets before it have arrived.
+        /// Number of the next packet that the receiver accepts (24 bits). All packets before it have arrived.
         expected: u32,
         /// True if a later packet arrived instead of the expected packet and was discarded (NAK, packet sequence
         /// error).
@@ -100,7 +100,7 @@ const ACK_REQUEST: u8 = 0x80;
 const ACK: u8 = 0x1F;
 /// The AETH's syndrome of a NAK for a packet sequence error.
 const NAK: u8 = 0x60;
-/// Packet sequence numbers lie below this limit; they have 24 bits.
+/// Packet sequence numbers, which have 24 bits, lie below this limit.
 const NUMBERS: u32 = 1 << 24;
 const BECN: u8 = 0x40;
 const DEFAULT_PARTITION: u16 = 0xFFFF;

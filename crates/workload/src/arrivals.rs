@@ -19,9 +19,9 @@ pub enum Arrivals {
         load: f64,
         /// The mean flow size used to compute the rate; the mean of the size distribution if `None`.
         mean_size: Option<Bytes>,
-        /// True if the drawn flows offer exactly this load between the first start and the last start; all start times
-        /// are then scaled. If false, only the expected load is exact: a small number of flows with a heavy-tailed size
-        /// distribution can offer half or twice the load.
+        /// If true, all start times are scaled so that the drawn flows offer exactly this load between the first start
+        /// and the last start. If false, only the expected load is exact: a small number of flows with a heavy-tailed
+        /// size distribution can offer half or twice the load.
         exact: bool,
     },
     /// One flow every `gap`, the first at time 0.

@@ -36,7 +36,7 @@ pub struct Workload {
     pub process: Process,
     /// Weight of each flow's share of the bandwidth, relative to other flows of its class: 1 to 255.
     pub weight: u8,
-    /// Each flow's priority class, 0 to 15; class 0 is served first.
+    /// Each flow's priority class, 0 to 15. Class 0 is served first.
     pub priority: u8,
     /// Deadlines of the flows.
     pub deadlines: Deadlines,
@@ -106,7 +106,7 @@ impl Workload {
         }
     }
 
-    /// Turns the first of the `drafts` into flows. `amount` determines their number.
+    /// Turns drafts into flows, from the first draft on. `amount` determines the number of flows.
     fn first(
         &self,
         seed: u64,
@@ -336,7 +336,7 @@ mod tests {
         Workload { arrivals, sizes, amount, ..Workload::new(pairs, 0) }
     }
 
-    /// Compares the computed flow rates with the examples in specifications/expeditus.md §8.9.
+    /// Compares the computed numbers of flows per second with the examples in specifications/expeditus.md §8.9.
     #[test]
     fn oracle_rates_of_loads() {
         let ten = [10_000; 3];

@@ -24,8 +24,8 @@ pub struct Hotspot {
     pub destination: NodeId,
     /// The senders.
     pub sources: Sources,
-    /// Total rate that the sources offer, as a multiple of the rate of the destination's link; more than 0. Each source
-    /// offers an equal part.
+    /// Total rate that the sources offer, as a multiple of the rate of the destination's link. This multiple is more
+    /// than 0. Each source offers an equal part.
     pub severity: f64,
     /// Time at which the sources start.
     pub start: Duration,
@@ -39,7 +39,7 @@ pub struct Hotspot {
     pub process: Process,
     /// Weight of each flow's share of the bandwidth, relative to other flows of its class: 1 to 255.
     pub weight: u8,
-    /// Each flow's priority class, 0 to 15; class 0 is served first.
+    /// Each flow's priority class, 0 to 15. Class 0 is served first.
     pub priority: u8,
 }
 
@@ -51,7 +51,7 @@ pub enum Sources {
     /// The given number of hosts, spread evenly over the hosts other than the destination, in host order,
     /// starting with the host after the destination.
     Degree(usize),
-    /// The given share of all hosts, more than 0 and at most 1. The number of sources is rounded, is at least 1, and
+    /// The given share of all hosts, more than 0 and less than 1. The number of sources is rounded, is at least 1, and
     /// must be less than the number of hosts. The sources are spread as with `Degree`.
     Share(f64),
 }
@@ -165,7 +165,11 @@ impl Sources {
             }
             Self::Degree(degree) => *degree,
             Self::Share(share) if !(*share > 0.0 && *share <= 1.0) => {
-                return Err(WorkloadError::parameter("hotspot's degree", share, "more than 0 and at most 1"));
+                return Err(WorkloadError::parameter(
+                    "share of hosts that send to the hotspot",
+                    share,
+                    "more than 0 and less than 1",
+                ));
             }
             Self::Share(share) => ((hosts.len() as f64 * share).round() as usize).max(1),
         };
@@ -272,7 +276,7 @@ mod tests {
             ),
             (
                 Hotspot { sources: Sources::Share(0.0), ..good() },
-                "the hotspot's degree must be more than 0 and at most 1 (got 0)",
+                "the share of hosts that send to the hotspot must be more than 0 and less than 1 (got 0)",
             ),
             (Hotspot { severity: 0.0, ..good() }, "the hotspot's severity must be more than 0 (got 0)"),
             (

@@ -12,7 +12,7 @@ const COLUMNS: [&str; 6] = ["src", "dst", "priority_group", "dst_port", "bytes",
 /// The destination port that HPCC's own generator writes.
 const DST_PORT: u16 = 100;
 
-/// Reads a flow file for the hosts of `topology`. The priority group becomes the flow's priority; the port is ignored.
+/// Reads a flow file for the hosts of `topology`. The priority group becomes the flow's priority. The port is ignored.
 /// Flows are numbered in order of start. Starts up to 1,000 s are exact to a picosecond. As in HPCC's simulator, the
 /// first line gives the number of flow lines to read. Lines after these are ignored.
 ///
@@ -64,9 +64,8 @@ fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
     let seconds: f64 = start.number("a time in seconds")?;
     // A double is exact to 1 ps up to 2^52 ps (75 minutes). The largest `Time` is 1.8e7 s (213 days).
     if !(0.0..1e7).contains(&seconds) {
-        return Err(
-            start.error(format!("the start time must be between 0 and 10,000,000 s (got {seconds} s)"))
-        );
+        return Err(start
+            .error(format!("the start time must be at least 0 and below 10,000,000 s (got {seconds} s)")));
     }
     Ok(Flow {
         priority: class,

@@ -7,7 +7,7 @@ use raddle_core::{Bytes, Flow, FlowId, NodeId, Time};
 use raddle_topology::Topology;
 
 /// Reads a connection matrix. Its nodes are the hosts of `topology`, in order. Starts are in picoseconds and sizes in
-/// bytes, as in htsim; `prio` becomes the flow's priority. Flows are numbered in order of start; their `id` is ignored.
+/// bytes, as in htsim. `prio` becomes the flow's priority. Flows are numbered in order of start, and `id` is ignored.
 ///
 /// # Errors
 /// Returns an error with line and column if a line is malformed, if there are more nodes than hosts, or if
@@ -123,9 +123,8 @@ fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
     const LAST: f64 = 1e19;
     let float: f64 = value.number("a time in picoseconds")?;
     if !(0.0..LAST).contains(&float) {
-        return Err(
-            value.error(format!("the start time must be between 0 and 1e19 ps (got {} ps)", value.text))
-        );
+        return Err(value
+            .error(format!("the start time must be at least 0 and below 1e19 ps (got {} ps)", value.text)));
     }
     // Parse whole numbers as integers: they stay exact beyond 2^53.
     Ok(Time::from_ps(value.text.parse().unwrap_or(float.round() as u64)))
@@ -179,7 +178,7 @@ mod tests {
         assert_eq!(flow("0->1 start 0 size"), "line 3, column 14: the value of `size` is missing");
         assert_eq!(
             flow("0->1 start -1 size 1"),
-            "line 3, column 12: the start time must be between 0 and 1e19 ps (got -1 ps)"
+            "line 3, column 12: the start time must be at least 0 and below 1e19 ps (got -1 ps)"
         );
         assert_eq!(flow("0->1 start 0"), "line 3, column 1: the flow has no `size`");
         assert_eq!(flow("0->1 size 1"), "line 3, column 1: the flow has no `start`");

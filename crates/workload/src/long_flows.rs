@@ -21,7 +21,7 @@ pub struct LongFlows {
     pub process: Process,
     /// Weight of each flow's share of the bandwidth, relative to other flows of its class: 1 to 255.
     pub weight: u8,
-    /// Each flow's priority class, 0 to 15; class 0 is served first.
+    /// Each flow's priority class, 0 to 15. Class 0 is served first.
     pub priority: u8,
 }
 

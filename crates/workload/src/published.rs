@@ -18,8 +18,8 @@ pub struct Published {
     pub name: &'static str,
     /// The measurement, and the source of the table.
     pub summary: &'static str,
-    /// Number of bytes in a unit of the table. If the table counts packets, this is 1460, a full TCP segment;
-    /// otherwise 1.
+    /// Number of bytes in a unit of the table. If the table counts packets, this is 1460, a full TCP segment.
+    /// Otherwise it is 1.
     pub unit: Bytes,
     points: Points,
 }

@@ -74,7 +74,7 @@ impl HeaderInfo for Report {
         bytes.starts_with(&prefix::<Self>())
     }
 
-    #[expect(clippy::many_single_char_names, reason = "the bytes of the fields")]
+    #[expect(clippy::many_single_char_names, reason = "each letter names a byte of a field")]
     fn decode_header(bytes: &[u8]) -> Result<(Self, usize), Error> {
         let Some(&[_, _, _, a, b, c, d, e, f, g, h, i, j]) = bytes.first_chunk() else {
             return Err(Error::Truncated { have: bytes.len(), need: Self::LEN });

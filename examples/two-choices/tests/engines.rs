@@ -1,4 +1,4 @@
-//! Tests of experiments that name the routing: in the packet engine, in lockstep, and with a packet capture.
+//! Tests of experiments with the routing "two choices": in the packet engine, in lockstep, and with a packet capture.
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;

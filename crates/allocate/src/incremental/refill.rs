@@ -130,7 +130,7 @@ impl Incremental {
     }
 
     /// Returns the stop at which a link will be full if no more of its flows freeze before it is full. The
-    /// link must not be full at this level of the class.
+    /// link must not be full below `level`.
     fn full_if_no_more_freeze(&self, slot: u32, class: u8, level: u64) -> Stop {
         let link = &self.links[slot as usize];
         // At level 0 the class has used nothing, so the remaining capacity is the capacity that earlier

@@ -131,7 +131,8 @@ proptest! {
 
 #[test]
 fn links_that_fill_up_together_do_so_in_one_order() {
-    // In a ring of equal links, all levels are equal, and all levels are rounded.
+    // In a ring of equal links, all links fill up at the same level. This level is not an integer, so it is rounded
+    // on every link.
     let links = vec![1e10; 30];
     let ring: Vec<Spec> =
         (0..30).map(|i| (1.0, 0, f64::INFINITY, (0..3).map(|hop| ((i + hop) % 30, 1.0)).collect())).collect();

@@ -3,7 +3,7 @@
 use super::{Best, Found, Objective, Search};
 use raddle_core::Stream;
 
-/// One protocol for all flows, given by its index in the problem.
+/// One protocol for all flows, given by its index in [`Problem::protocols`](super::Problem::protocols).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uniform(pub u8);
 

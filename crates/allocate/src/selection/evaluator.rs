@@ -86,7 +86,7 @@ impl<'a> Evaluator<'a> {
         &self.fill.rates
     }
 
-    /// Updates the loads to the loads of `assignment`.
+    /// Changes `last` to `assignment` and its loads.
     fn turn_to(&mut self, assignment: &[u8]) {
         let apart = |known: &Known| known.assignment.iter().zip(assignment).filter(|(a, b)| a != b).count();
         let nearest = self
@@ -326,7 +326,8 @@ impl<'a> Fill<'a> {
         if stopping.is_empty() {
             return 0;
         }
-        // Sum the smaller group. The sum of the larger group is the total minus this sum.
+        // Adds up the rows of the smaller group. If this is `staying`, the sum of `stopping` is the total minus this
+        // sum.
         if stopping.len() <= staying.len() {
             self.group.fill(0.0);
             add_dense(&mut self.group, &stopping.iter().map(term).collect::<Vec<_>>());

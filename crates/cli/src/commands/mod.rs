@@ -557,7 +557,7 @@ impl Warned {
     }
 }
 
-/// Compares runs: plots them in the look `look` if a file is given, and prints the comparison.
+/// Compares runs and prints the comparison. If `plot` is given, also draws the comparison into this file.
 fn compare(
     directories: &[PathBuf],
     plot: Option<&Path>,

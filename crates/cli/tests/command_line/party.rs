@@ -32,7 +32,7 @@ pub(crate) fn folder() -> TempDir {
     folder
 }
 
-/// Starts a process that runs a part of the rack.
+/// Starts a process that runs some nodes of the rack.
 pub(crate) fn start(folder: &Path, arguments: &str) -> Child {
     let arguments = format!("live rack.toml --quiet {arguments}");
     let mut command = command_of(env!("CARGO_BIN_EXE_raddle"), folder, &arguments, "400");

@@ -16,7 +16,8 @@ values = [
 ]
 "#;
 
-/// Prepares the command, or a copy of the command, to run in `folder` on a terminal with this number of columns.
+/// Prepares `program` to run in `folder` on a terminal with this number of columns. `program` is the command, a copy of
+/// the command, or a program that runs the command.
 pub(crate) fn command_of(
     program: impl AsRef<Path>,
     folder: &Path,

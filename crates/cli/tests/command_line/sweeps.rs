@@ -141,8 +141,8 @@ fn pictures_have_the_style_and_the_resolution_that_are_asked_for() {
         let picture = fs::read(folder.path().join("d/sweep_results/figure.png")).unwrap();
         u32::from_be_bytes(picture[16..20].try_into().unwrap())
     };
-    // The picture is three inches wide, in each of three resolutions: 144 pixels per inch (slides, the default), 600
-    // (papers), and 100.
+    // The picture is three inches wide, in each of three resolutions: 144 pixels per inch (the style `slides` of the
+    // file), 600 (the style `paper`), and 100 (`--dpi`).
     assert_eq!(["", "--style paper", "--style paper --dpi 100"].map(width), [432, 1_800, 300]);
     let strange = raddle(folder.path(), "compare d/r2c2 d/tcp --plot a.jpg");
     assert_eq!(strange.status.code(), Some(2));

@@ -41,7 +41,8 @@ use std::sync::Arc;
 pub struct Cables(Arc<[Option<LinkId>]>);
 
 impl Cables {
-    /// `others` gives the reverse direction of each link, indexed by [`LinkId`]; `None` for a port without a link.
+    /// Creates the table. `others` gives the reverse direction of each link, indexed by [`LinkId`]; `None` for a port
+    /// without a link.
     pub fn new(others: impl IntoIterator<Item = Option<LinkId>>) -> Self {
         Self(others.into_iter().collect())
     }
@@ -67,12 +68,13 @@ pub enum Effect {
     },
 }
 
-/// Numbers of link states and hellos that a node has ignored.
+/// How many link states and hellos a node has ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ignored {
-    /// Link states that were already known. Floods bring each state over several links.
+    /// Number of link states that were already known. Floods bring each state over several links.
     pub known: u64,
-    /// Hellos that arrived by the wrong link, and states of links that do not exist or with invalid numbers.
+    /// Number of hellos that arrived by the wrong link, of states of links that do not exist, and of states with
+    /// invalid sequence numbers.
     pub absurd: u64,
 }
 
@@ -127,7 +129,7 @@ impl Discovery {
     /// periods cover the delays of packets.
     pub const SETTLES: u64 = 10;
 
-    /// Creates the part of a node with `ports` ports. Port `i` has the link `first_link` + `i`.
+    /// Creates the topology discovery of a node with `ports` ports. Port `i` has the link `first_link` + `i`.
     ///
     /// The node sends the first hello at `begins`, which must be after the start of the run, and then a hello in every
     /// `period`.
@@ -178,7 +180,7 @@ impl Discovery {
         self.changed_at
     }
 
-    /// Numbers of link states and hellos that the node has ignored so far.
+    /// How many link states and hellos the node has ignored so far.
     #[must_use]
     pub fn ignored(&self) -> Ignored {
         self.ignored

@@ -53,8 +53,8 @@ struct Held<S> {
 }
 
 impl<R: Runtime> Node<R> {
-    /// Creates a node at rest. The runtime must [wake](Self::woken) the node at the time [`wake`](Self::wake), and let
-    /// the node [tick](Self::ticked) at the time [`tick`](Self::tick), unless these times are [`Time::NEVER`].
+    /// Creates a node. The runtime must [wake](Self::woken) the node at the time [`wake`](Self::wake), and let the node
+    /// [tick](Self::ticked) at the time [`tick`](Self::tick), unless these times are [`Time::NEVER`].
     pub fn new(parts: Parts, place: R::Place) -> Self {
         let Parts { host, forwarder, application, discovery } = parts;
         let mut node = Self {

@@ -5,7 +5,7 @@ use crate::{Application, Bytes, FlowId, Host, Input, NodeId, Report, Request, Ti
 /// A program, and the node's state for it.
 pub(super) struct Program {
     pub(super) application: Box<dyn Application>,
-    /// Number, receiver and size of the flows that the program has opened and whose keys the host has not yet reported.
+    /// Id, receiver and size of each flow that the program has opened and whose key the host has not yet reported.
     unnamed: Vec<(FlowId, NodeId, Bytes)>,
     /// Time at which the program asks to be polled again.
     pub(super) wake: Time,

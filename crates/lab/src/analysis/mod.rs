@@ -1,6 +1,5 @@
-//! Analyses that go beyond the results of a single run. Two analyses compare runs and engines. Two analyses are of
-//! R2C2: the cost of rate computations, and the selection of routing protocols for flows. Another analysis is of the
-//! time that Expeditus takes to select paths.
+//! Analyses that go beyond the results of a single run: comparisons of runs and of engines, the cost of R2C2's rate
+//! computations, R2C2's selection of routing protocols for flows, and the time that Expeditus takes to select paths.
 
 pub mod agree;
 pub(crate) mod compare;

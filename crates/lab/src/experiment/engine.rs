@@ -144,7 +144,7 @@ impl Named for Discoverer {
 }
 
 impl Named for Provider {
-    const WHAT: &'static str = "provider of libfabric";
+    const WHAT: &'static str = "libfabric provider";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("tcp", Self::Tcp, "TCP sockets"),
         ("shm", Self::Shm, "memory that processes of one machine share"),
@@ -204,8 +204,8 @@ pub struct Record {
     pub links: bool,
     /// True to keep a histogram of the queue length at each port (packet engine).
     pub queues: bool,
-    /// Length of the intervals in which the bytes on uplinks are counted; `None` to count nothing. The imbalance of
-    /// switches is computed from these counts.
+    /// Length of the intervals in which the bytes on uplinks are counted; `None` to count nothing. The throughput
+    /// imbalance of a switch's uplinks is computed for each interval.
     pub imbalance: Option<Duration>,
     /// Length of the intervals in which the bytes that hosts receive are counted, for each flow; `None` to count
     /// nothing.
@@ -250,7 +250,8 @@ keys! {
         LINKS: bool = Key::new("links").or("true");
         /// For each port, a histogram of the queue length when a packet joins the queue, this packet included.
         QUEUES: bool = Key::new("queues").or("false");
-        /// Length of the intervals in which the bytes on uplinks are counted, for the imbalance of switches.
+        /// Length of the intervals in which the bytes on uplinks are counted. The throughput imbalance of a switch's
+        /// uplinks is computed for each interval. If left out, nothing is counted.
         IMBALANCE: Duration = Key::new("imbalance").above_zero().example("\"1 ms\"");
         /// Length of the intervals in which the bytes that hosts receive are counted, for each flow.
         THROUGHPUT: Duration = Key::new("throughput").above_zero().example("\"1 ms\"");

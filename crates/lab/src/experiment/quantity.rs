@@ -194,7 +194,7 @@ pub fn parse<Q: Quantity>(text: &str) -> Result<Q, QuantityError> {
         .ok_or_else(|| QuantityError::Inexact { text: owned(), base: Q::UNITS[0].0 })
 }
 
-/// The same quantity with a declared unit, if `text` has the alias of a unit: `10 Gbps` for `10G`.
+/// The same quantity with a declared unit, if `text` has the alias of a unit: `10 Gbps` for `10G`. Otherwise `None`.
 #[must_use]
 pub fn meant<Q: Quantity>(text: &str) -> Option<String> {
     let Err(QuantityError::UnknownUnit { number, unit, .. }) = parse::<Q>(text) else { return None };

@@ -90,13 +90,13 @@ keys! {
         ROUTING: Name = Key::new("routing")
             .computed("the transport's own")
             .example("\"ecmp\"")
-            .registered("routing of this transport", |registry| {
+            .registered("routing", |registry| {
                 let own = registry.own_routings();
                 own.chain(info(registry.routings().iter().map(|part| &part.info))).collect()
             });
         /// Flow control of links.
         FLOW_CONTROL: Name =
-            Key::new("flow_control").or("\"none\"").registered("flow control of links", |registry| {
+            Key::new("flow_control").or("\"none\"").registered("flow control", |registry| {
                 and_none(info(registry.flow_controls().iter().map(|part| &part.info)))
             });
         /// The kind of congestion points at the ports of switches.

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
     /// The name that messages show, such as the path that the user gave, or `--set` for an override. It is empty if no
-    /// user has seen the text; messages then name keys, not lines.
+    /// user has seen the text. Messages then name keys instead of lines.
     pub name: String,
     /// The text.
     pub text: String,
@@ -56,7 +56,7 @@ impl At {
         }
     }
 
-    /// True if this range contains `range` of the same text, which must not be empty.
+    /// True if `range` is not empty and lies within this range. Both are ranges of the same text.
     fn contains(&self, range: &Range<usize>) -> bool {
         !range.is_empty() && self.span.start <= range.start && range.end <= self.span.end
     }
@@ -253,8 +253,8 @@ impl Table {
         item.is_some_and(Item::is_override)
     }
 
-    /// Applies one override of the form `key=value`. The value is read as TOML. A value that is not valid TOML is a
-    /// string.
+    /// Applies one override of the form `key=value`. The value is read as TOML. A value that is not valid TOML is
+    /// used as a string.
     ///
     /// # Errors
     /// If there is no `=`, if the value is a date, an integer that does not fit 64 bits or a number that is not finite,

@@ -64,7 +64,7 @@ keys! {
             .table(&super::number::NUMBER)
             .example("{ of = \"fct\", stat = \"p99\" }");
         /// The range in which the claim holds: two numbers, the smaller first.
-        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 1 for `order` and `lead`, at least 0 if `take` is `rise` or `fall`").example("[2.0, 5.0]");
+        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 0 if `take` is `rise` or `fall`, at least 1 for `order` and `lead` if `take` is `least`").example("[2.0, 5.0]");
         /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a larger
         /// half-width, or without an interval, is not measured.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");

@@ -101,7 +101,7 @@ pub(super) struct Sizes {
 impl Sizes {
     fn read(text: &str, at: &At) -> Result<Self, Problem> {
         let wrong = || {
-            let what = format!("`{text}` is not a condition on flows");
+            let what = format!("`{text}` is not a valid condition");
             let hint = "for example: \"size < 100 KB\", or \"100 KB <= size <= 1 MB\"".to_owned();
             Problem::at(at, Cause::OutOfRange { what, hint })
         };

@@ -91,13 +91,13 @@ fn embedded(name: &str) -> Result<Option<Document>, Problem> {
 /// A figure, after its file was read and checked.
 struct Figure {
     title: String,
-    /// Share of all flows that measures leave out: the flows that arrive first.
+    /// Share of all flows that measures leave out. They leave out the flows that start first.
     warm_up: f64,
     /// Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Every statistic is
     /// computed for each run and then averaged.
     seeds: u64,
-    /// True if the figure is reproduced only if the user names it, not with its paper. Such a figure needs a privilege
-    /// or takes hours.
+    /// True if the figure is reproduced only under its own name, and not with its paper. Such a figure needs a
+    /// privilege or takes hours.
     by_name: bool,
     look: Look,
     plots: Vec<Plot>,
@@ -113,7 +113,7 @@ keys! {
         NUMBER: String = Key::new("number").example("\"10\"");
         /// Title of the figure.
         TITLE: String = Key::new("title").required().example("\"FCT of short flows\"");
-        /// Share of all flows that measures leave out: the flows that arrive first.
+        /// Share of all flows that measures leave out. They leave out the flows that start first.
         WARM_UP: Fraction = Key::new("warm_up").or("0.05").example("\"5%\"");
         /// Number of runs of each cell. Their seeds are the experiment's seed and the numbers after it. Results are
         /// means over these runs.

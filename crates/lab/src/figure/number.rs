@@ -65,7 +65,7 @@ pub(in crate::figure) enum Take {
 }
 
 impl Named for Take {
-    const WHAT: &'static str = "rule that combines the numbers at the points of a sweep";
+    const WHAT: &'static str = "rule";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("least", Self::Least, "the least"),
         ("most", Self::Most, "the greatest"),

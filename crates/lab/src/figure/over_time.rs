@@ -227,7 +227,8 @@ mod tests {
             all.of_flows(Received::PortChanges, &records, flows.iter()),
             [(0, 6.0), (1, 3.0), (2, 0.0)]
         );
-        // The delays of two packets change by 5 us in total, so the mean is 2.5 us.
+        // The delays of two packets of each flow are recorded. Their differences from the delays of the preceding
+        // packets add up to 5 us, so the mean is 2.5 us.
         assert_eq!(all.of_flows(Received::Jitter, &records, flows.iter()), [(0, 2.5), (1, 2.5)]);
     }
 

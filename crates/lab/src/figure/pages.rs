@@ -1,5 +1,6 @@
-//! Checks the book's pages about figures. The page of figure keys has a row with the default of every key. Its examples
-//! show every key, and [`Figure::read`] accepts them. The gallery shows every file in the folder `docs/gallery`.
+//! Checks the book's pages about figures. The page of figure keys must have a row for every key, with its default. Its
+//! examples must show every key, and [`Figure::read`] must accept them. The gallery must show every file in the folder
+//! `docs/gallery`.
 
 use super::Figure;
 use crate::experiment::keys::{Declared, Keys};

@@ -67,7 +67,7 @@ keys! {
         /// The kind of plot.
         KIND: Name = Key::new("kind").required().of("plot", &[
             keys::Kind { name: "cdf", words: "distribution functions of flows or samples", keys: &[] },
-            keys::Kind { name: "ccdf", words: "the shares of flows or samples that are at least as large as a value", keys: &[] },
+            keys::Kind { name: "ccdf", words: "the share of flows or samples whose value is at least x", keys: &[] },
             keys::Kind { name: "along", words: "a statistic along the labels of a sweep", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
             keys::Kind { name: "bars", words: "a statistic along the labels of a sweep, as bars", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
             keys::Kind { name: "by_size", words: "a statistic against the size of flows", keys: &[] },
@@ -399,8 +399,8 @@ impl Plot {
         Some(format!("mean of n = {seeds} seeds{errors}"))
     }
 
-    /// A chart with the title and axis labels of the plot. `x_label` and `y_label` replace axis labels that the plot
-    /// does not state.
+    /// A chart with the title and axis labels of the plot. `x_label` and `y_label` are used where the plot's keys give
+    /// no axis label.
     fn plane(
         &self,
         note: Option<String>,

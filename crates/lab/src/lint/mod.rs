@@ -173,9 +173,9 @@ impl Subject<'_> {
     }
 
     /// The longest base round trip, and its two nodes; `None` without flows and ranks. A pair of nodes is examined if
-    /// it is the source and the destination of one of the first flows, or if it has a program's first rank and one of
-    /// the next ranks. A base round trip is the time in an empty fabric in which a full packet goes from one node to
-    /// the other and a packet without payload comes back.
+    /// the nodes are the source and the destination of one of the first flows, or if a program's first rank and one of
+    /// the next ranks are on these nodes. A base round trip is the time in an empty fabric in which a full packet goes
+    /// from one node to the other and a packet without payload comes back.
     fn base_round_trip(&self) -> Option<(Duration, NodeId, NodeId)> {
         /// Maximum number of flows, and of ranks, that are examined.
         const LOOKED_AT: usize = 256;

@@ -1,6 +1,6 @@
-//! Warns of hosts that relay packets although the graph file does not ask for it. If a graph has only hosts, they may
-//! be the nodes of a rack, which forward packets. But the file may also lack the switches. Transports with their own
-//! routing are designed for such racks and cause no warning.
+//! Warns of hosts that relay packets although the graph file does not ask for it. A graph that has only hosts may be a
+//! rack, whose hosts forward packets. It is also possible that the file does not say which nodes are switches.
+//! Transports with their own routing are designed for racks and cause no warning.
 
 use super::{Finding, Subject};
 use raddle_schemes::scheme::Make;

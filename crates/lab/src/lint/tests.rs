@@ -150,8 +150,8 @@ fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     base.iter().chain(more).copied().collect()
 }
 
-/// The thresholds grow with the link rate: 200 KB at 40 Gb/s correspond to 500 KB at 100 Gb/s, and 85 KB at 10 Gb/s
-/// correspond to 850 KB at 100 Gb/s.
+/// The defaults grow with the link rate. `k_max` is 200 KB at 40 Gb/s, and therefore 500 KB at 100 Gb/s. `xoff` is
+/// 85 KB at 10 Gb/s, and therefore 850 KB at 100 Gb/s.
 #[test]
 fn thresholds_of_slow_links_on_fast_ones() {
     is_silent(&DCQCN);

@@ -1,6 +1,6 @@
-//! Warns of thresholds that do not fit the fabric's rates and delays. These are values that were chosen for slower
-//! links, and marking thresholds that are too low for DCTCP to keep a link busy. Also warns of thresholds at which
-//! pauses or drops begin before marks have their full effect. (PFC without headroom is an error.)
+//! Warns of thresholds that do not fit the fabric's rates and delays. These are values that were chosen for links of
+//! another rate, and marking thresholds that are too low for DCTCP to keep a link busy. Also warns of thresholds at
+//! which pauses or drops begin before marks have their full effect. (PFC without headroom is an error.)
 
 use super::marks::threshold;
 use super::{Finding, Subject, bytes};
@@ -88,7 +88,7 @@ fn marks_after_pauses(
                 Bytes(marks),
                 Bytes(pauses)
             ),
-            format!("give `k_max` less than {}, or a larger `xoff` and `buffer` in [scheme.pfc]", Bytes(pauses)),
+            format!("give `k_max` at most {}, or a larger `xoff` and `buffer` in [scheme.pfc]", Bytes(pauses)),
         )
     })
 }

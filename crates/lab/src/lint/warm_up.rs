@@ -36,7 +36,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
                     "`{key}` is {interval}, and the run ends at `time_limit` = {limit}, before the first \
                          interval ends"
                 ),
-                format!("give an interval shorter than {limit}"),
+                format!("give an interval of at most {limit}"),
             ));
         }
     }

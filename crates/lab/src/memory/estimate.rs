@@ -287,7 +287,8 @@ pub(crate) fn fabric<T>(
     Estimate { links, nodes, fabric_bytes, ..Estimate::default() }
 }
 
-/// Maximum number of hosts and of switches whose parts are measured, and of flows whose links are counted.
+/// Maximum size of each sample: hosts whose parts of the scheme are measured, switches likewise, and flows whose links
+/// are counted.
 const SAMPLES: usize = 16;
 
 /// Memory in bytes of the scheme's parts at all these nodes, estimated from a sample. If the first node of the sample

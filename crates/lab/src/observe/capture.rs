@@ -100,7 +100,7 @@ impl Capture {
         let mut described = Vec::new();
         for (interface, &id) in (0..).zip(links) {
             interfaces[id.index()] = Some(interface);
-            let link = topology.link(id).expect("the topology has the link");
+            let link = topology.link(id).expect("the topology must have every captured link");
             described.push(Interface {
                 name: format!("{}->{}", link.from, link.to),
                 description: format!("link {}, port {} of node {}", id.0, link.from_port, link.from),
@@ -151,7 +151,7 @@ impl Capture {
             && has_left(first.key().0)
         {
             let ((sent, link, _), Waiting { packet, bytes }) = first.remove_entry();
-            let interface = self.interfaces[link.index()].expect("only captured links' packets wait");
+            let interface = self.interfaces[link.index()].expect("only packets of captured links may wait");
             self.writer.push(sent, interface, &packet, bytes.as_deref())?;
         }
         Ok(())

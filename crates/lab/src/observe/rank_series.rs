@@ -148,7 +148,7 @@ impl RankSeries {
                     rows.push(RankSeriesRecord {
                         from_ps: from.as_ps(),
                         to_ps: to.as_ps(),
-                        rank: u32::try_from(rank).expect("rank numbers have 32 bits"),
+                        rank: u32::try_from(rank).expect("a rank number must fit in 32 bits"),
                         computing_ps: computing.as_ps(),
                         sending_ps: sending.as_ps(),
                         receiving_ps: receiving.as_ps(),

@@ -29,7 +29,7 @@ pub(crate) fn place(
     parts.node = Box::new(move |id| {
         let mut node = bare(id);
         if let Some(rank) = ranks[id.index()] {
-            assert!(node.host.is_some(), "ranks are placed on hosts");
+            assert!(node.host.is_some(), "ranks must be placed on hosts");
             let replay = Replay::new(Arc::clone(&shared), rank, programs.program(rank));
             node.application = Some(Box::new(replay));
         }

@@ -70,7 +70,7 @@ impl RateSeries {
         } else {
             let rank = |large: &Large| (large.size, u32::MAX - large.flow);
             let smallest =
-                (0..LARGE_FLOWS).min_by_key(|&i| rank(&self.large[i])).expect("there are large flows");
+                (0..LARGE_FLOWS).min_by_key(|&i| rank(&self.large[i])).expect("`LARGE_FLOWS` must not be 0");
             if rank(&self.large[smallest]) >= rank(&new) {
                 return;
             }

@@ -30,8 +30,8 @@ const SAMPLES: u64 = 8;
 pub(crate) const MOST: usize = 256;
 const LEAST: usize = 64;
 
-/// Number of values, which is the product of the numbers of columns (such as links) and intervals. If `MOST` intervals
-/// would have more values, the maximum number of intervals is lower than `MOST`.
+/// Number of values for which there is room: the number of columns (such as links) times the number of intervals. If
+/// `MOST` intervals would have more values, there are fewer intervals, but at least `LEAST`.
 const CELLS: usize = 1 << 21;
 
 /// Memory of the path of a live flow, in bytes: a node of a B-tree and an entry of a hash table.

@@ -45,8 +45,8 @@ impl Uplinks {
             if up.len() < 2 {
                 continue;
             }
-            let switch = u32::try_from(switches.len()).expect("fewer switches than nodes");
-            let uplinks = u32::try_from(up.len()).expect("fewer uplinks than links");
+            let switch = u32::try_from(switches.len()).expect("the number of switches must fit in 32 bits");
+            let uplinks = u32::try_from(up.len()).expect("the number of uplinks must fit in 32 bits");
             switches.push(Switch { node, tier, uplinks });
             for (number, id) in (0..).zip(up) {
                 links[id.index()] = Some(Uplink { switch, number });

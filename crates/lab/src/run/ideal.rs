@@ -57,7 +57,7 @@ impl Ideals {
 
     pub(crate) fn of(&self, flow: &Flow) -> Ideal {
         let path = self.best(flow.src, flow.dst);
-        let hops = u32::try_from(path.len()).expect("a path has fewer hops than the fabric has nodes");
+        let hops = u32::try_from(path.len()).expect("the number of hops of a path must fit in 32 bits");
         let line_rate = self.routing.topology().links_from(flow.src).map(|(_, link)| link.line_rate).max();
         let mut fct = self.one_way(flow.size, &path);
         if self.handshake {

@@ -71,7 +71,7 @@ pub(crate) fn run<'a>(
     drop((hosts, stay));
     refuse_lost(&rack)?;
     if let Some(why) = rack.load_failed() {
-        return Err(Error::Run(format!("the load generator: {why}")));
+        return Err(Error::Run(format!("the load generator failed: {why}")));
     }
     let (waiting, retransmissions) = (rack.waiting(), rack.retransmissions());
     let fidelity = Some(rack.fidelity());

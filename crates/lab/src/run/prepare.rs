@@ -476,7 +476,7 @@ impl Prepared {
         let switching = match self.lookahead() {
             None => Switching::StoreAndForward,
             Some(Bytes(header)) => Switching::CutThrough {
-                header: u32::try_from(header).expect("the size of a header fits 32 bits"),
+                header: u32::try_from(header).expect("the size of a header must fit in 32 bits"),
             },
         };
         let queue_depths = self.experiment.record.queues;

@@ -59,8 +59,8 @@ struct Class {
     goodput_gbps: Option<f64>,
 }
 
-/// Adds up the values that a summary needs from each flow. It stores no flows, because percentiles are computed from
-/// the table of flows.
+/// Adds up the values that a summary needs from each flow. It stores no flows: percentiles, which need all flows, are
+/// computed from the table of flows.
 #[derive(Debug, Clone, Default)]
 pub struct Summarizer {
     /// One entry per class, in the order of [`SizeClass::WITH_ALL`].

@@ -55,7 +55,7 @@ impl Undelivered {
             .collect();
         let ended = flows.iter().filter(|flow| flow.sender_done_ps.is_some()).count();
         if ended > 0 {
-            reasons.push(format!("{ended} senders finished or gave up their flows"));
+            reasons.push(format!("the senders of {ended} flows finished or gave up"));
         }
         if reasons.is_empty() {
             reasons.push("no packet was dropped, but no flow finished".to_owned());

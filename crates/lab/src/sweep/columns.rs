@@ -5,8 +5,8 @@ use crate::SizeClass;
 use crate::sweep::replicas;
 use raddle_records::{Row as _, TotalsRecord};
 
-/// The columns and their meanings. `n` in a name stands for a number. Columns of a size class and columns of
-/// [`TotalsRecord`] are not in this list. [`meaning`] finds their meanings.
+/// The columns and their meanings. `n` in a name stands for a number. Columns of a size class, and columns
+/// that `TotalsRecord::COLUMNS` describes, are not in this list. [`meaning`] finds their meanings.
 const COLUMNS: &[(&str, &str)] = &[
     ("complete", "true if the run reached its end and was not stopped"),
     ("deadlines_flows", "flows that have a deadline"),

@@ -350,7 +350,7 @@ pub(crate) fn in_parallel<T: Send>(
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
-        let results = workers.into_iter().map(|worker| worker.join().expect("workers do not panic"));
+        let results = workers.into_iter().map(|worker| worker.join().expect("a worker must not panic"));
         results.collect::<Vec<_>>().into_iter().collect::<Result<(), Error>>()
     })?;
     Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))

@@ -115,7 +115,7 @@ impl Tally {
         } = self;
         let failed = failures.len();
         let mut text: String = failures.iter().map(|failure| format!("{failure}\n\n")).collect();
-        text += &format!("{experiments} experiments: {held} hold every property, {failed} violate one\n");
+        text += &format!("{experiments} experiments: {held} have every property, {failed} violate one\n");
         text += &format!("{in_lockstep} also ran in lockstep, {as_fluids} also ran on the flow engine\n");
         text += &format!("{cut_short} were stopped after too many packet hops or too long a time\n");
         text += &format!("{refused} were refused ({:.1}%)\n", share(*refused, *experiments));

@@ -129,8 +129,8 @@ fn saturation(protocol: Protocol, pattern: Pattern, bound: f64, on_busiest: f64)
 }
 
 /// Settings for patterns with exact link loads: the number of packets on the busiest link, and the allowed
-/// range of relative differences. The result cannot exceed the bound. The last of 2,000 packets may arrive at
-/// an empty queue, which lowers the result by up to 1%.
+/// range of relative differences. The result cannot exceed the bound. Some packets wait long at other links,
+/// and reach the busiest link only after its queue has run empty. They lower the result by up to 1%.
 const EXACT: (f64, RangeInclusive<f64>) = (2_000.0, -0.01..=1e-9);
 
 /// Settings for patterns with random link loads: the number of packets on the busiest link, and the allowed

@@ -317,7 +317,7 @@ fn what_is_wrong_with_a_program_is_said() {
     assert_eq!(
         error("num_ranks 1\nrank 0 {\ncalk 5\n}", ""),
         "program.goal is not a valid GOAL file: line 3, column 1: in rank 0: expected calc, send, recv, \
-         or `A requires B`, found `calk`"
+         `A requires B` or `A irequires B`, found `calk`"
     );
     let many = "num_ranks 3\nrank 0 {\n}\nrank 1 {\n}\nrank 2 {\n}";
     assert_eq!(error(many, ""), "the program has 3 ranks, and the topology has only 2 hosts");

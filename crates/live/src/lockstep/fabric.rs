@@ -106,7 +106,7 @@ impl<O: Observer> Fabric<O> {
         *self.topology.link(link).expect("the topology must have the link")
     }
 
-    /// Decodes a packet that has arrived over a link, and passes the packet to the node.
+    /// Decodes a packet that has arrived over a link, and passes the packet to the node unless it is for flow control.
     pub(super) fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: Vec<u8>) {
         let port = self.end(link).to_port;
         self.totals.packet_hops += 1;

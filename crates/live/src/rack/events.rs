@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "the lower 32 bits of an event's number are its change, link or node"
+    reason = "a heap entry's lower 64 bits are an event, whose lower 32 bits index a change, link or node"
 )]
 
 use raddle_core::{NodeId, Time};
@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 /// A scheduled event. Events of the same time are handled in the order of the variants, and events of the same variant
-/// in the order of their numbers.
+/// in the order of the numbers that they contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
     /// Links fail or come up again. This event comes first, so that no packet is sent over a link in the instant of its

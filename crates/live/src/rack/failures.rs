@@ -200,7 +200,7 @@ impl Worker {
             Err(error) => return self.fabric.lose_malformed(entry, link, error),
         };
         if entry.tag & CREDIT != 0 {
-            return self.fabric.free(entry.slot); // credits are not counted
+            return self.fabric.free(entry.slot); // a lost credit does not count as a drop
         }
         let Link { from, from_port, delay, .. } =
             *self.fabric.topology.link(link).expect("the topology must have the link");

@@ -29,7 +29,7 @@ const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
     /// Runs until the rack is at rest, or until the time limit. A rack is at rest if no program uses the rack, and no
-    /// packet waits or is in flight. In addition, all flows must be delivered, or no node may have more to do. Calls
+    /// packet waits or is in flight. In addition, all flows are delivered, or no node has more to do. Calls
     /// `look` about every 10 ms, and stops if `look` returns `Break`. Returns true unless `look` or the loss of a
     /// process stopped the run. The calling thread receives the polling threads' events during the run.
     ///

@@ -293,8 +293,8 @@ impl Worker {
     }
 
     /// Receives the next packet of a link. The packet's arrival is the first scheduled event. The due time comes from
-    /// this event, not from the ring, because another process may have rewritten the ring entry. Time must not run
-    /// ahead of the clock.
+    /// this event, not from the ring entry. Another process may have put a later time into the entry, but a node's
+    /// time must not run ahead of the clock.
     fn receive(&mut self, i: usize, due: Time, now: Time) {
         let Self { incoming, fabric, .. } = self;
         let incoming = &mut incoming[i];

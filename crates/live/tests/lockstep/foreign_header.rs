@@ -39,7 +39,7 @@ impl HeaderInfo for Note {
         PREFIX + 4
     }
 
-    /// The last byte is a checksum: the sum of the three fields.
+    /// The header's last byte is a checksum: the sum of the three fields.
     fn encode_header(&self, _: &[u8], out: &mut Vec<u8>) {
         out.extend(prefix::<Self>());
         let sum = self.src.wrapping_add(self.dst).wrapping_add(self.hops);

@@ -64,7 +64,7 @@ impl Partition {
             let from = self.fabric.topology.link(id).expect("the topology must have the link").from;
             if self.is_here(from) && self.fabric.links.ports[link].up {
                 self.fabric.log.step = 2 * u64::from(id.0);
-                let owner = self.fabric.owner(u32::try_from(link).expect("a link id must fit 28 bits"));
+                let owner = self.fabric.owner(u32::try_from(link).expect("a link index must fit `u32`"));
                 self.fabric.restart_flow_control(&mut self.nodes[owner], link);
             }
         }
@@ -116,7 +116,7 @@ impl Partition {
     /// Processes a failure at the link's near end: drops the packets that have not left the port.
     fn cut_near_end(&mut self, link: usize, out: PortId, mut waiting: Vec<u32>) {
         let Self { nodes, fabric, .. } = self;
-        let node = &mut nodes[fabric.owner(u32::try_from(link).expect("a link id must fit 28 bits"))];
+        let node = &mut nodes[fabric.owner(u32::try_from(link).expect("a link index must fit `u32`"))];
         let now = fabric.now;
         // Class, size and ingress port of each dropped packet that waited in the port's queue.
         let mut inside = Vec::new();

@@ -237,8 +237,8 @@ impl Fabric {
     fn serve(&mut self, node: &Node<Self>, link: usize, slot: u32, arrival: Option<PortId>) -> Time {
         let packet = self.slab.get(slot);
         let (class, size) = (packet.class(), packet.size);
-        // Under cut-through the packet's header may leave the next node before the packet has left this port, so the
-        // port keeps a copy.
+        // If the node is told of the departure, the port keeps a copy of the packet. Under cut-through the packet
+        // itself may begin to leave the next node before it has left this port.
         let heard_of = arrival.is_none() || node.hears_of_departures();
         let copy = heard_of.then(|| packet.clone());
         self.settle_served(link);
@@ -316,7 +316,7 @@ impl Fabric {
         let credits = &mut self.links.specials[link].get_or_insert_default().credits;
         credits.push_back((arrives, credit));
         if credits.len() == 1 {
-            let index = u32::try_from(link).expect("a link id must fit 28 bits");
+            let index = u32::try_from(link).expect("a link index must fit `u32`");
             self.events.push(Event::new(arrives, Kind::Credit, index));
         }
     }

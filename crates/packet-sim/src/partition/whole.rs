@@ -23,7 +23,8 @@ pub(super) struct Whole {
     pub(super) state: PortState,
     stats: LinkStats,
     depths: QueueDepths,
-    /// The slot numbers in `special` are invalid while the link is outside a partition.
+    /// State that only some links and ports need. Its slot numbers are invalid here, because slots belong to a
+    /// partition. The packets themselves are in `waiting`, `coming` and `wire`.
     special: Special,
     /// The packets in the port's queue, in the order of [`Queue::for_each_slot`](raddle_core::Queue::for_each_slot).
     waiting: Vec<Parcel>,
@@ -129,7 +130,7 @@ impl Whole {
         let port = &mut links.ports[place];
         let bind = |Origin { bound, .. }: &mut Origin| {
             if *bound != NOWHERE {
-                *bound = u32::try_from(place).expect("a link id must fit 28 bits");
+                *bound = u32::try_from(place).expect("a link index must fit `u32`");
             }
         };
         self.wire.iter_mut().for_each(|packet| bind(&mut packet.parcel.origin));

@@ -1,4 +1,4 @@
-//! Nodes that detect failed links by topology discovery, in the packet engine.
+//! Tests of nodes that detect failed links by topology discovery, in the packet engine.
 
 use raddle_core::discovery::Discovery;
 use raddle_core::{

@@ -1,4 +1,4 @@
-//! Queues that drop waiting packets, and queues that trim packets to their headers.
+//! Tests of queues that drop waiting packets, and of queues that trim packets to their headers.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

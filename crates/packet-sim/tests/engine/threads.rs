@@ -454,7 +454,7 @@ fn packets_that_forwarders_hold_keep_their_place_amid_changes_of_threads() {
     }
 }
 
-/// A program that panics 5 us after the start of the run, and a host that does nothing.
+/// Serves as a program that panics 5 us after the start of the run, and as a host that does nothing.
 struct Bomb;
 
 impl Application for Bomb {

@@ -82,7 +82,7 @@ pub enum Error {
     },
     /// The queue of writes is full, or the connection to the peer is not up yet. The caller should try again after
     /// [`Domain::poll`].
-    #[error("the queue of one-sided writes is full")]
+    #[error("the queue of one-sided writes is full, or the peer is not connected yet")]
     QueueFull,
     /// Bytes from a peer are not valid.
     #[error("a peer has sent invalid data instead of {what}")]
@@ -205,7 +205,7 @@ impl Remote {
     /// [`Error::Malformed`], if the length is not [`LEN`](Self::LEN), or the memory would be empty or extend beyond
     /// the last address.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        let malformed = Error::Malformed { what: "registered memory" };
+        let malformed = Error::Malformed { what: "the description of its memory" };
         let ([base, key, words], []) = bytes.as_chunks::<WORD>() else { return Err(malformed) };
         let [base, key, words] = [base, key, words].map(|word| u64::from_le_bytes(*word));
         let end = words.checked_mul(WORD as u64).and_then(|bytes| base.checked_add(bytes));

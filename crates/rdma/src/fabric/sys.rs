@@ -73,7 +73,7 @@ unsafe extern "C" {
 /// Maximum length of an address in bytes.
 pub(super) const MOST_ADDRESS: usize = 256;
 
-/// Maximum number of completions that one call reads.
+/// Maximum number of completions that one call of [`Handle::poll`] reads.
 const BATCH: usize = 64;
 
 /// An error number of libfabric, as a positive number.

@@ -52,7 +52,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     ///
     /// # Errors
     /// [`Broken`], if the sender has written an impossible sequence number.
-    #[allow(clippy::cast_possible_truncation, reason = "each field is masked to its width")]
+    #[allow(clippy::cast_possible_truncation, reason = "each cast keeps the bits of one field")]
     pub fn peek(&mut self) -> Result<Option<Entry>, Broken> {
         if self.next.is_some() {
             return Ok(self.next);

@@ -15,7 +15,7 @@ use raddle_core::{Bytes, Duration, Rate};
 pub enum Value {
     /// A span of time, written `"500 us"`.
     Duration(Duration),
-    /// Bits a second, written `"10 Gbps"`.
+    /// A rate in bits per second, written `"10 Gbps"`.
     Rate(Rate),
     /// A size, written `"9 KB"`.
     Bytes(u64),

@@ -25,7 +25,7 @@ impl ShortestPaths {
         Arc::new(Self { topology: Arc::clone(topology), surviving: Mutex::default() })
     }
 
-    /// The topology without failures.
+    /// The topology as built, including links that have failed.
     #[must_use]
     pub fn topology(&self) -> &Arc<Topology> {
         &self.topology
@@ -128,7 +128,8 @@ impl NextHops {
         }
     }
 
-    /// The same routing as [`routing`](Self::routing), or `None` if the routing is not computed yet.
+    /// The same routing as [`routing`](Self::routing), or `None` if the routing has not been computed since the last
+    /// failure or repair.
     #[inline]
     #[must_use]
     pub fn present(&self) -> Option<&LocalRouting> {

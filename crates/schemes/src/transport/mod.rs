@@ -1,4 +1,4 @@
-//! The behaviour of hosts: one folder for each transport, and the parts that several transports share.
+//! The behaviour of hosts: one folder for each transport, and the modules that several transports share.
 
 pub(crate) mod adapted_capacity;
 pub(crate) mod adapter;

@@ -46,7 +46,7 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// Ends the back-off after an acknowledgement that does not measure a round trip.
+    /// Ends the back-off. Called for acknowledgements of new data, even if they do not measure a round trip.
     pub(crate) fn forgive(&mut self) {
         self.backoff = 0;
     }

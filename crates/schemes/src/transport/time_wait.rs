@@ -17,7 +17,7 @@ pub(crate) struct TimeWait<A> {
 }
 
 impl<A: Copy> TimeWait<A> {
-    /// Creates an empty memory.
+    /// Creates an empty collection. Each acknowledgement will be kept for at least one `span`.
     pub(crate) fn new(span: Duration) -> Self {
         let (recent, older) = Default::default();
         Self { span, recent, older, generation_ends: Time::ZERO }

@@ -31,7 +31,7 @@ pub(crate) fn tree() -> Arc<Topology> {
     Arc::new(builders::folded_clos(4, 3, 1, GBPS, GBPS, DELAY).expect("a tree"))
 }
 
-/// A flow that starts at `start` after time zero and has no deadline.
+/// A flow without a deadline. It starts at time `start`.
 pub(crate) fn flow(id: u32, src: u32, dst: u32, size: u64, start: Duration) -> Flow {
     Flow::new(FlowId(id), NodeId(src), NodeId(dst), Bytes(size), Time::ZERO + start)
 }
@@ -77,17 +77,17 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// True if the flow was complete by its deadline.
+    /// True if the sender had received all acknowledgements by the flow's deadline.
     pub(crate) fn met(&self, flow: &Flow) -> bool {
         self.done.get(&flow.id.0).is_some_and(|&done| done <= flow.due())
     }
 
-    /// Mean of the times at which the complete flows ended, in milliseconds.
+    /// Mean of the times in `done`, in milliseconds.
     pub(crate) fn mean_ms(&self) -> f64 {
         self.done.values().map(|done| done.as_secs_f64() * 1e3).sum::<f64>() / self.done.len() as f64
     }
 
-    /// Time at which the flow was complete, in milliseconds.
+    /// Time at which the flow's sender had received all acknowledgements, in milliseconds.
     pub(crate) fn done_ms(&self, flow: u32) -> f64 {
         let done = self.done.get(&flow).unwrap_or_else(|| panic!("flow {flow} is not done"));
         done.as_secs_f64() * 1e3
@@ -164,8 +164,8 @@ pub(crate) struct Case {
 }
 
 /// Runs a thousand cases of two to eight flows between servers of the tree, each case once without losses and once with
-/// 3% loss. About half of the flows have deadlines. Asserts that every flow ends; only flows with deadlines may fail to
-/// end, and only if the transport gives up flows.
+/// 3% loss. About half of the flows have deadlines. Asserts that every flow without a deadline ends, and that flows
+/// with deadlines end too if [`Case::gives_up`] is false.
 pub(crate) fn all_end(transport: &str, case: impl Fn(&mut Stream) -> Case) {
     let topology = tree();
     for seed in 0..1_000 {

@@ -77,7 +77,8 @@ fn notifications_are_50_us_apart() {
         gaps.extend(last.insert(flow, at).map(|before| at.since(before)));
     }
     assert_eq!(last.len(), 8, "every flow was marked");
-    // A notification waits at most for other notifications and for one data packet.
+    // Gaps may differ a little from 50 us, because a notification may wait for other notifications and for the packet
+    // that is being sent.
     let least = gaps.iter().min().expect("gaps");
     assert!((Duration::from_us(49)..Duration::from_us(55)).contains(least), "{least:?}");
     for host in 0..8 {

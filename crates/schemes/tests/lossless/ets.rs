@@ -84,7 +84,7 @@ fn oracle_8_11_shares() {
     }
     let mut port = Port::new(sixty_thirty_ten, &[(1, 100), (2, 100), (3, 100)], vec![(us(400), held)]);
     port.assert_rates(us(500), &[(1, 1.429), (2, 0.0), (3, 8.571)]);
-    // The pause expires at 3,755 us; the class gets no compensation for the pause.
+    // The pause of priority 2 expires at 3,755 us. From then on, priority 2 gets its share and no more.
     port.assert_rates(us(4_000), &[(1, 1.0), (2, 3.0), (3, 6.0)]);
 }
 

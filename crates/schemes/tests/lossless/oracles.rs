@@ -66,8 +66,9 @@ fn oracle_8_3_saturation_tree() {
         let mut simulation = fabric.simulation(flows, |_, node| node, FirstPauses::default());
         let share = shares(&mut simulation, &[fabric.link(10, 4)], us(2_000), us(5_000))[0];
         assert_lossless(&simulation, MOST_MEMORY, routing);
-        // The paused link's stage on the way from the sink back to the sources. The stage follows from the level of the
-        // switch that the link leads to, and from whether the link leads up or down.
+        // The stage of a paused link is its position on the way from the sink back to the sources, from 0. `link` is
+        // the reverse of the paused link, because it carries the pause. The stage follows from the level of the switch
+        // that sends the pause, and from whether the paused link leads up or down.
         let stage = |&(link, at): &(LinkId, Time)| {
             let link = *fabric.topology.link(link).expect("a link");
             let (at_switch, before) = (xgft.level(link.from), xgft.level(link.to));

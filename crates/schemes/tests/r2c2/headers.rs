@@ -1,5 +1,5 @@
-//! R2C2's nodes and relays tolerate all packet contents: unknown nodes, flows without a number, protocols that the
-//! fabric does not have, trees and routes out of range, and answers without a request.
+//! R2C2's nodes and relays tolerate all packet contents: unknown nodes, flow number 0 (which no flow has), protocols
+//! that the fabric does not have, trees and routes out of range, and answers without a request.
 
 #![allow(clippy::cast_possible_truncation, reason = "random numbers")]
 

@@ -1,4 +1,5 @@
-//! Allocation policies, from the flows' requests to their throughput (R2C2 §3.3).
+//! Tests of allocation policies (R2C2 §3.3): the throughput of flows with given weights, priorities, tenants or
+//! deadlines.
 
 use crate::rack::{rack, rate, torus};
 use raddle_core::{Duration, Flow, FlowId, FlowKey, NodeId, Packet, Report, Time};

@@ -287,7 +287,8 @@ fn oracle_4_3_tags_of_another_fabric() {
     assert_eq!(fabric.forward(TORS[0], &mut response, arrival), Verdict::Absorb);
 }
 
-/// A request whose destination host is unreachable gets no answer, neither at once nor with a later request.
+/// A request whose destination host is unreachable is dropped. The switch keeps no answer that a later packet would
+/// send.
 #[test]
 fn no_answer_waits_for_another_packet() {
     let mut fabric = Fabric::new(TESTBED, &[]);

@@ -122,7 +122,8 @@ fn each_routing_loads_the_roots_as_calculated() {
     };
     let deterministic = used("d-mod-k");
     let all: u64 = deterministic.iter().sum();
-    // The destination, 13, is 1101 in binary, so the digits u_4, u_3 and u_2 of its root are 1, 0 and 1.
+    // The destination, 13, is 1101 in binary. Its three lowest bits, 1, 0 and 1, are the digits u_4, u_3 and u_2 of
+    // its root.
     assert_eq!(deterministic.iter().position(|&bytes| bytes == all), Some(0b101), "{deterministic:?}");
     let random = used("random-up");
     assert_eq!(random.iter().sum::<u64>(), all);

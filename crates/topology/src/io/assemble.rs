@@ -1,4 +1,4 @@
-//! Builds a fabric from a graph's elements, which any file format can supply.
+//! Builds a fabric from the nodes and edges of a graph, which was read from a file of any format.
 
 use super::{HOST, Problem, SWITCH};
 use crate::{Builder, Relay, Shape, Topology};

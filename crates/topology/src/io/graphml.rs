@@ -1,4 +1,4 @@
-//! GraphML (Brandes et al., "GraphML Progress Report", GD 2001), limited to the part that NetworkX and most tools
+//! GraphML (Brandes et al., "GraphML Progress Report", GD 2001), limited to the elements that NetworkX and most tools
 //! write: one graph of nodes and edges with data by key, and default values of keys. Nested graphs and hyperedges are
 //! not supported.
 
@@ -51,7 +51,8 @@ fn place(text: &str, at: usize) -> Place {
 
 struct Key {
     name: String,
-    /// The elements that have this key: `node`, `edge`, `all`, or another word, whose elements a fabric does not use.
+    /// The kind of elements to which the default value of this key applies: `node`, `edge` or `all`. Default values for
+    /// other kinds are ignored.
     of: String,
     default: Option<String>,
 }

@@ -17,7 +17,7 @@
 //! preserve which end of an undirected edge was the source. With this order, each port still belongs to the
 //! correct end. A file records neither the shape of a fabric, such as a torus, nor its link layer. A fabric that is
 //! written and read again has [`Shape::General`](crate::Shape::General) and
-//! [`LinkLayer::BARE`](crate::LinkLayer::BARE). Its nodes, ports and links are equal.
+//! [`LinkLayer::BARE`](crate::LinkLayer::BARE). Its nodes, ports and links are the same as before.
 
 mod assemble;
 mod graphml;

@@ -58,7 +58,7 @@ struct Box<'a> {
 
 impl Box<'_> {
     fn step(&self, at: NodeId, i: usize) -> NodeId {
-        self.grid.neighbour(at, PortId::of(self.ports[i])).expect("each port of a torus must have a link")
+        self.grid.neighbour(at, PortId::of(self.ports[i])).expect("each port of a path must have a link")
     }
 
     fn link(&self, at: NodeId, i: usize) -> usize {

@@ -148,7 +148,7 @@ impl General {
                 }
             }
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
-                panic!("the weights of `{protocol}` are not computed on a general graph")
+                panic!("a general graph must not be asked for the weights of `{protocol}`")
             }
         }
         out.retain(|&(_, weight)| f64::from(weight) >= LEAST_WEIGHT);
@@ -189,7 +189,7 @@ impl General {
             }
             Protocol::Dor(Tie::Parity | Tie::Split | Tie::Plus) => self.dimension_order(src, dst, out),
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
-                panic!("the paths of `{protocol}` are not drawn on a general graph")
+                panic!("a general graph must not be asked for a path of `{protocol}`")
             }
         }
     }

@@ -42,8 +42,8 @@ pub enum RoutingError {
 pub struct Routing {
     topology: Arc<Topology>,
     metric: Metric,
-    /// For each protocol, source and destination, the expected traversals of links. Unused on tori, where symmetry
-    /// gives a smaller table.
+    /// For each protocol, source and destination, the expected traversals of links. Unused with [`Metric::Torus`],
+    /// whose symmetry allows a smaller table.
     rows: Memo<(Protocol, NodeId, NodeId), (LinkId, f32)>,
 }
 

@@ -29,7 +29,8 @@ pub enum Protocol {
     /// Valiant: a shortest path to a waypoint, drawn uniformly among all hosts, then a shortest path to the
     /// destination.
     Vlb,
-    /// Weighted locality-aware routing: the randomized local balance of Singh et al. (SPAA 2002). Tori only.
+    /// Weighted locality-aware routing: the randomized local balance of Singh et al. (SPAA 2002). Each packet draws a
+    /// direction in each dimension, and a waypoint. Tori only.
     Wlb,
     /// Like `Wlb`, but without a waypoint: each hop takes a random dimension, in the direction that was drawn for this
     /// dimension.

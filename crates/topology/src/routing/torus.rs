@@ -108,7 +108,7 @@ impl Torus {
     /// Calls `lead` for each port that leads closer to `to`, with the number of hops in that direction.
     #[inline]
     fn leading(&self, at: NodeId, to: NodeId, mut lead: impl FnMut(usize, u8)) {
-        let steps = |hops: u32| u8::try_from(hops).expect("a dimension must need at most 128 hops");
+        let steps = |hops: u32| u8::try_from(hops).expect("a dimension must have at most 256 nodes");
         for (i, (k, up)) in self.ups(at, to).enumerate() {
             if up > 0 && 2 * up <= k {
                 lead(2 * i, steps(up));
@@ -188,7 +188,7 @@ impl Torus {
                 self.break_ties(&mut ways, rng);
                 self.by_waypoint(ways, rng, out);
             }
-            Protocol::Ecmp => panic!("the caller must draw the path of an ECMP flow by `rps`"),
+            Protocol::Ecmp => panic!("the caller must draw an `ecmp` path as `rps`, seeded by the flow"),
         }
     }
 
@@ -218,7 +218,7 @@ impl Torus {
     fn balanced(&self, src: NodeId, dst: NodeId, rng: &mut Stream) -> [Way; MAX_DIMS] {
         let mut ways = [Way { ahead: 0, behind: 0 }; MAX_DIMS];
         for (i, (k, up)) in self.ups(src, dst).enumerate() {
-            let steps = |hops: u32| u8::try_from(hops).expect("a dimension must need fewer than 256 hops");
+            let steps = |hops: u32| u8::try_from(hops).expect("a dimension must have at most 256 nodes");
             if up == 0 {
                 continue;
             }
@@ -439,7 +439,7 @@ impl Torus {
                     walker = self
                         .grid
                         .neighbour(walker, PortId::of(port))
-                        .expect("each port of a torus must have a link");
+                        .expect("each port of a path must have a link");
                 }
                 if hops > 0 {
                     end = walker;

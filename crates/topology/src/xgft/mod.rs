@@ -21,9 +21,8 @@ use std::ops::Range;
 pub struct XgftSize {
     /// m1..mh: number of children of a switch of each level, from below.
     pub children: Vec<u32>,
-    /// w1..wh: number of parents of a vertex below each level of switches. w1 is the number of parents of a
-    /// host, and w2 is the number of parents of a switch of level 1. The list has the same length as
-    /// `children`.
+    /// w1..wh: number of parents of a vertex of levels 0 to h - 1. w1 is the number of parents of a host, and w2 is the
+    /// number of parents of a switch of level 1. The list has the same length as `children`.
     pub parents: Vec<u32>,
 }
 

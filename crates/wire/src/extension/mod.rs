@@ -181,7 +181,7 @@ impl Decoders {
 
     /// Decodes the header at the start of `front`, which contains the first bytes of a packet of `len` bytes. Returns
     /// the header and its length; `None` for headers of other crates, for malformed headers, and for headers that need
-    /// more bytes. Does not read the rest of the packet; see [`HeaderInfo::decode_front`].
+    /// more bytes. Does not read the rest of the packet (see [`HeaderInfo::decode_front`]).
     #[must_use]
     #[inline]
     pub fn decode_front(&self, front: &[u8], len: usize) -> Option<(Header, usize)> {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 const ADDRESSES_2_FROM_1: &str = "06 00 00 00 00 02 06 00 00 00 00 01";
 /// A SYN from 10.0.0.1:40000 to 10.0.0.2:5001 with ECT(0) and the options MSS, SACK permitted, timestamps and window
-/// scale. Its IPv4 checksum was computed independently; its TCP checksum is 0.
+/// scale. Its IPv4 checksum was computed independently. Its TCP checksum is 0.
 const SYN: &str = "08 00 45 02 00 3c 00 01 40 00 40 06 26 b7 0a 00 00 01 0a 00 00 02 \
                    9c 40 13 89 00 00 03 e8 00 00 00 00 a0 02 fa f0 00 00 00 00 \
                    02 04 05 b4 04 02 08 0a 00 00 10 00 00 00 00 00 01 03 03 07";
@@ -144,7 +144,7 @@ fn a_tag_goes_in_front_of_a_frame_and_comes_off_again() {
     assert_eq!((tagged.opening(), tagged.framing()), (Some(Opening::Syn), Framing::Frame { tag: 4, fcs: 0 }));
 }
 
-/// Generates bytes that resemble a frame, so that the tests reach all layers of the decoder.
+/// Generates damaged frames, which reach all layers of the decoder, and random bytes.
 fn any_frame() -> impl Strategy<Value = Vec<u8>> {
     let vectors = [SYN, TCP_V6, PING, ARP, UNKNOWN].map(frame).to_vec();
     let flips = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6);

@@ -19,7 +19,7 @@ use crate::{Ends, Error, FlowKey, HeaderInfo};
 /// has [`FLAG_PAYLOAD_COVERED`](super::FLAG_PAYLOAD_COVERED).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The header for the path to the flow's source; its `plen` is 16.
+    /// The header for the path to the flow's source. Its `plen` is 16.
     pub data: Data,
     /// All packets before this number have arrived.
     pub next: u32,

@@ -36,7 +36,7 @@ pub struct Announcement {
     pub tree: u8,
     /// The node that broadcasts the announcement.
     pub src: u16,
-    /// Number of the protocol selection; wraps. A later selection replaces an earlier selection.
+    /// Number of the protocol selection, modulo 2^16. A later selection replaces an earlier selection.
     pub epoch: u16,
     /// The assignments, which copies of the packet share.
     pub assignments: Arc<[Assignment]>,

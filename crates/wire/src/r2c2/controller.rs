@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A node's report of an event to the controller: a data header of type 0x42 whose payload is the 16-byte event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControllerEvent {
-    /// The header for the path to the controller; its `plen` is 16.
+    /// The header for the path to the controller. Its `plen` is 16.
     pub data: Data,
     /// The event.
     pub event: Event,
@@ -68,7 +68,7 @@ impl FlowRate {
 /// paper gives no layout of this message. The total size in the paper seems to include 4 bytes per rate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerRates {
-    /// The header for the path to the node; its `plen` is 6 times the number of rates.
+    /// The header for the path to the node. Its `plen` is 6 times the number of rates.
     pub data: Data,
     /// The rates, which copies of the packet share.
     pub rates: Arc<[FlowRate]>,

@@ -29,14 +29,13 @@ pub struct Data {
     pub src: u16,
     /// Destination node.
     pub dst: u16,
-    /// Packet number within the flow, from 0; wraps.
+    /// Number of the packet within the flow, counted from 0, modulo 2^32.
     pub seq: u32,
     /// Number of payload bytes.
     pub plen: u16,
     /// Number of hops in the route.
     pub rlen: u8,
-    /// Number of hops already taken; each node that forwards the packet adds one. The checksum does not
-    /// cover this field.
+    /// Number of hops already taken. Each node that forwards the packet adds 1. The checksum does not cover this field.
     pub ridx: u8,
     /// Combination of [`FLAG_PAYLOAD_COVERED`] and [`FLAG_LAST`].
     pub flags: u8,

@@ -47,11 +47,11 @@ pub struct Event {
     pub dst: u16,
     /// Allocation weight, 1 to 255.
     pub weight: u8,
-    /// Priority class, 0 to 15; class 0 is served first.
+    /// Priority class, 0 to 15. Class 0 is served first.
     pub priority: u8,
     /// Routing protocol's number, 0 to 15.
     pub protocol: u8,
-    /// Demand in Kbit/s; [`UNLIMITED_KBPS`] means unlimited.
+    /// Demand in Kbit/s. [`UNLIMITED_KBPS`] means unlimited.
     pub demand_kbps: u32,
     /// The sender's own number for the flow.
     pub lid: u16,

@@ -27,7 +27,7 @@ pub enum NoticeReason {
 /// Otherwise no checksum covers the last four bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DropNotice {
-    /// The header for the path to the broadcast's source; its `plen` is 20.
+    /// The header for the path to the broadcast's source. Its `plen` is 20.
     pub data: Data,
     /// The event that was dropped.
     pub dropped: Event,

@@ -7,11 +7,11 @@ use crate::{Ends, Error, HeaderInfo, PacketKind};
 /// The content that a request asks the receiver to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// New events about flows. The flows are those in the broadcasts that the request's receiver recently sent over the
-    /// link to the requesting node. A damaged packet, perhaps one of these broadcasts, has arrived over the link. The
-    /// request has type 0x44.
+    /// Events with the latest state of flows: the flows of the broadcasts that the request's receiver recently sent
+    /// over the link to the requesting node. The requesting node has received a damaged packet over this link, perhaps
+    /// one of these broadcasts. The request has type 0x44.
     Resend,
-    /// A [`Snapshot`](super::Snapshot) of the receiver's own flows. The request has type 0x47; the type 0x45 is not
+    /// A [`Snapshot`](super::Snapshot) of the receiver's own flows. The request has type 0x47. The type 0x45 is not
     /// used, because it is the first byte of IPv4 packets.
     Snapshot,
 }
@@ -20,7 +20,7 @@ pub enum Wanted {
 /// same `seq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// The data header, which is the whole request; its `plen` is 0.
+    /// The data header, which is the whole request. Its `plen` is 0.
     pub data: Data,
     /// The requested content.
     pub wanted: Wanted,

@@ -15,11 +15,11 @@ pub struct FlowState {
     pub dst: u16,
     /// Allocation weight, 1 to 255.
     pub weight: u8,
-    /// Priority class, 0 to 15; class 0 is served first.
+    /// Priority class, 0 to 15. Class 0 is served first.
     pub priority: u8,
     /// Routing protocol's number, 0 to 15.
     pub protocol: u8,
-    /// Demand in Kbit/s; [`UNLIMITED_KBPS`](super::UNLIMITED_KBPS) means unlimited.
+    /// Demand in Kbit/s. [`UNLIMITED_KBPS`](super::UNLIMITED_KBPS) means unlimited.
     pub demand_kbps: u32,
 }
 
@@ -38,7 +38,7 @@ impl FlowState {
 /// | 12.. | flows: {lid (2), dst (2), weight (1), priority and protocol (a nibble each), demand (4)} |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The header for the path to the receiver; its `plen` is the value that [`plen`](Self::plen) returns for the
+    /// The header for the path to the receiver. Its `plen` is the value that [`plen`](Self::plen) returns for the
     /// number of flows.
     pub data: Data,
     /// The payload, which copies of the packet share.
@@ -54,7 +54,7 @@ pub struct SnapshotBody {
     pub first: u16,
     /// Last lid of the range.
     pub last: u16,
-    /// The flows; their lids lie in the range.
+    /// The flows. Their lids lie in the range.
     pub flows: Vec<FlowState>,
 }
 

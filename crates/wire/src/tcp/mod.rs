@@ -33,9 +33,9 @@ pub struct Segment {
     pub src_port: u16,
     /// Destination port.
     pub dst_port: u16,
-    /// Sequence number of the first payload byte; wraps.
+    /// Sequence number of the first payload byte, modulo 2^32.
     pub seq: u32,
-    /// Sequence number of the next expected byte, if [`ACK`] is set; wraps.
+    /// Sequence number of the next expected byte, modulo 2^32, if [`ACK`] is set.
     pub ack: u32,
     /// Combination of [`FIN`], [`SYN`], [`ACK`], [`ECE`] and [`CWR`].
     pub flags: u8,
@@ -47,7 +47,7 @@ pub struct Segment {
     pub plen: u16,
     /// ECN field: tells whether queues may mark the packet and whether a queue has marked it.
     pub ecn: Ecn,
-    /// SACK blocks `[from, to)`, the most recent first; unused blocks are zero.
+    /// SACK blocks `[from, to)`, the most recent first. Unused blocks are zero.
     pub sack: [(u32, u32); 3],
 }
 
@@ -77,7 +77,7 @@ impl Segment {
     /// # Panics
     /// If a node's number exceeds 24 bits, `sack_count` exceeds 3, or headers and payload exceed the 65,535 bytes of
     /// an IPv4 packet.
-    #[allow(clippy::cast_possible_truncation, reason = "a header is at most 60 bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a TCP header has at most 60 bytes")]
     pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
         debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than `plen`");
         let len = self.wire_len();

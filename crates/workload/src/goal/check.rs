@@ -108,8 +108,9 @@ impl Balance {
     }
 
     /// Returns the first pair of ranks, in order of receiver and then of sender, whose sends and receives do not match.
-    /// If there is no such pair, returns the first receiver whose number of receives from any rank differs from the
-    /// number of messages that its other receives leave over.
+    /// If the receiver also has receives from any rank, the pair may have more sends than receives. If there is no such
+    /// pair, returns the first receiver whose number of receives from any rank differs from the number of messages that
+    /// its other receives leave over.
     fn uneven(&self) -> Option<Uneven> {
         let mut left = self.from_any.clone();
         let mut pairs: Vec<_> = self.pairs.iter().collect();

@@ -43,7 +43,7 @@ pub(super) struct Word<'a> {
 }
 
 impl Word<'_> {
-    /// Returns an error that points at the word; `need` describes the expected text.
+    /// Returns an error that points at the word. `need` describes the expected text.
     pub(super) fn error(&self, need: &str) -> Misread {
         let problem = format!("expected {need}, found `{}`", String::from_utf8_lossy(self.text));
         Misread { line: self.line, column: self.column, problem }

@@ -178,7 +178,7 @@ impl<'a> Rest<'a> {
                 let from = any(self.word("a rank")?, |word| rank(word, ranks))?;
                 Operation::Recv { bytes, from, tag: self.tag()? }
             }
-            _ => return Err(verb.error("calc, send, recv, or `A requires B`")),
+            _ => return Err(verb.error("calc, send, recv, `A requires B` or `A irequires B`")),
         };
         let cpu = self.option("cpu")?;
         if !matches!(operation, Operation::Calc { .. }) {

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// before the last byte has arrived.
 pub(super) struct Payloads(Vec<Mutex<FxHashMap<FlowKey, Message>>>);
 
-/// Number of locks; enough that threads rarely wait for each other.
+/// Number of locks. With this many locks, threads rarely wait for each other.
 const SHARDS: usize = 64;
 
 impl Payloads {

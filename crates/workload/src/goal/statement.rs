@@ -16,7 +16,7 @@ pub enum Operation {
     },
     /// The rank sends a message.
     Send {
-        /// Bytes; a message of 0 bytes is sent as 1 byte.
+        /// Size in bytes. A message of 0 bytes is sent as 1 byte.
         bytes: u64,
         /// The receiving rank.
         to: u32,
@@ -40,7 +40,7 @@ pub enum Operation {
 pub enum Statement {
     /// An operation.
     Operation {
-        /// The operation's name; needed only if a dependency refers to it.
+        /// The operation's name. Only operations to which a dependency refers need a name.
         label: Option<Label>,
         /// The stream of the operation. While a computation runs on a stream, no other operation of the stream begins.
         cpu: u8,

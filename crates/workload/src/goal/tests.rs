@@ -114,7 +114,7 @@ fn malformed_text_is_refused_at_its_place() {
     let error = error_of;
     assert_eq!(
         error("\n l1: cal 5"),
-        "line 3, column 6: in rank 0: expected calc, send, recv, or `A requires B`, found `cal`"
+        "line 3, column 6: in rank 0: expected calc, send, recv, `A requires B` or `A irequires B`, found `cal`"
     );
     assert_eq!(error("\n calc"), "line 3, column 6: in rank 0: a time in ns is missing");
     assert_eq!(error("\n calc -1"), "line 3, column 7: in rank 0: expected a time in ns, found `-1`");

@@ -25,12 +25,12 @@ pub struct Halo {
     pub sum: u64,
     /// Number of iterations.
     pub iterations: u32,
-    /// Time that a rank computes in an iteration. The time is divided equally among the exchanges; each part
-    /// precedes its exchange.
+    /// Time that a rank computes in an iteration. The time is divided equally among the exchanges. Each part precedes
+    /// its exchange.
     pub compute: Duration,
 }
 
-/// Number of iterations of a halo exchange: enough to make the start-up negligible.
+/// Number of iterations of a halo exchange. With this many iterations, the start-up is negligible.
 const ITERATIONS: u32 = 20;
 
 impl Halo {

@@ -56,7 +56,7 @@ impl Known {
     }
 }
 
-/// All programs; NAS benchmarks come first.
+/// All programs. The NAS benchmarks come first.
 pub const KNOWN: [Known; 9] = [
     Known {
         name: "bt",

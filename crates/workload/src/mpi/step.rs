@@ -7,7 +7,7 @@ use raddle_core::Duration;
 pub struct Message {
     /// The rank at the other endpoint.
     pub peer: u32,
-    /// Bytes; a message of 0 bytes is sent as 1 byte.
+    /// Size in bytes. A message of 0 bytes is sent as 1 byte.
     pub bytes: u64,
     /// The tag. Messages with the same pair of ranks and the same tag are received in the order in which they are sent.
     pub tag: u32,

@@ -20,14 +20,14 @@ use std::sync::Arc;
 ///
 /// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at random.
 /// Regular arrivals use the list in order. If there are as many flows as pairs, each pair is then used once. Pod
-/// patterns are for Clos networks; the leaves of a leaf-spine count as pods.
+/// patterns are for Clos networks. The leaves of a leaf-spine count as pods.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pairs {
     /// Every ordered pair of distinct hosts with equal probability.
     Uniform,
     /// Every ordered pair of hosts of different pods with equal probability.
     InterPod {
-        /// The pods that take part, at least 2; all pods if empty.
+        /// The numbers of the pods that take part, at least 2. If the list is empty, all pods take part.
         pods: Vec<u32>,
     },
     /// Every host sends to every other host.
@@ -35,7 +35,8 @@ pub enum Pairs {
     /// A random subset of the hosts, in which each host sends to one other host and receives from one other
     /// host: a random permutation without fixed points.
     Permutation {
-        /// The share of hosts that take part, more than 0 and at most 1, rounded to whole hosts and at least 2.
+        /// The share of hosts that take part, more than 0 and at most 1. The resulting number of hosts is rounded, and
+        /// is at least 2.
         fraction: f64,
         /// Number of independently drawn permutations that make up the list.
         times: u32,
@@ -64,7 +65,7 @@ pub enum Pairs {
         /// `k` for a k-ary tree and 2 for other topologies.
         radix: Option<u32>,
     },
-    /// Host number `i` sends to host number `i xor by`; the number of hosts must be a power of two.
+    /// Host number `i` sends to host number `i xor by`. The number of hosts must be a power of two.
     Exchange {
         /// The number `by`, less than the number of hosts.
         by: u32,
@@ -100,7 +101,7 @@ pub(crate) enum Source {
     /// Any two of these hosts that are in different groups. Each group consists of the given number of
     /// consecutive hosts.
     Apart(Arc<[NodeId]>, usize),
-    /// One of these pairs; the list is not empty.
+    /// One of these pairs. The list is not empty.
     List(Arc<[(NodeId, NodeId)]>),
 }
 
@@ -180,7 +181,7 @@ pub(crate) enum To {
 }
 
 impl To {
-    /// Draws one receiver; all possible receivers are equally likely.
+    /// Draws one of the possible receivers, each with equal probability.
     pub(crate) fn draw(&self, stream: &mut Stream) -> NodeId {
         match self {
             Self::Apart { hosts, group, at } => hosts[pods::outside(*at, *group, hosts.len(), stream)],

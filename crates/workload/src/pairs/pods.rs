@@ -8,7 +8,7 @@ use raddle_topology::{ClosSize, Shape, Topology};
 /// The hosts of a Clos network by rack and pod. Hosts are the first nodes, ordered by pod and, within a pod, by rack.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pods {
-    /// Number of pods, or of leaves of a leaf-spine; at least 2.
+    /// Number of pods, or of leaves of a leaf-spine. It is at least 2.
     count: usize,
     /// Hosts per pod.
     pub(super) size: usize,
@@ -35,7 +35,7 @@ impl Pods {
         self.count * self.size
     }
 
-    /// Returns the hosts of the given pods, pod by pod; the hosts of all pods if `pods` is empty.
+    /// Returns the hosts of the given pods, pod by pod. If `pods` is empty, returns the hosts of all pods.
     pub(super) fn members(&self, pods: &[u32]) -> Result<Vec<NodeId>, WorkloadError> {
         let members = |pod: usize| (pod * self.size..(pod + 1) * self.size).map(NodeId::of);
         if pods.is_empty() {
@@ -93,9 +93,9 @@ impl Pods {
         let bad = WorkloadError::parameter;
         if !(edge >= 0.0 && pod >= 0.0 && edge + pod <= 1.0) {
             return Err(bad(
-                "staggered probability",
+                "sum of staggered probabilities",
                 &(edge + pod),
-                "0 to 1, and so must the sum of both probabilities",
+                "at most 1, with no negative probability",
             ));
         }
         if edge > 0.0 && self.rack < 2 {

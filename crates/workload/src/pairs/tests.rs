@@ -279,7 +279,7 @@ fn impossible_patterns_of_pods_are_refused() {
         (
             staggered(0.6, 0.5),
             tree,
-            "the staggered probability must be 0 to 1, and so must the sum of both probabilities (got 1.1)",
+            "the sum of staggered probabilities must be at most 1, with no negative probability (got 1.1)",
         ),
         (
             staggered(0.1, 0.0),

@@ -160,8 +160,8 @@ impl Reservation {
         }
     }
 
-    /// Some of a link's grants are not final (see `Link::passed`) and may be wrong. Adds the flows of these grants to
-    /// `doubts`. Has no effect if the current call of `settle` has already done this for the link.
+    /// Adds to `doubts` the flows of the link's grants that are not final (see `Link::passed`), because these grants
+    /// may be wrong. Has no effect if the current call of `settle` has already done this for the link.
     fn doubt_after(&mut self, link: u32) {
         let link = &mut self.links[link as usize];
         if std::mem::replace(&mut link.doubted, true) {

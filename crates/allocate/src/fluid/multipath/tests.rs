@@ -39,7 +39,7 @@ fn bytes_of_paused_subflows_go_to_a_sending_subflow() {
     // The short flow uses link 1 until 1 s. The long flow sends all of its 6 bits on link 0, even after link
     // 1 becomes idle.
     assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1])], &[6.0, 1.0]);
-    // If short flows occupy both links, the long flow's bits stay on their paths until one link is free.
+    // If short flows occupy both links, both subflows of the long flow keep their bits until one link is free.
     assert_ends(&[Job::new(6.0, &[0, 1]), Job::new(1.0, &[1]), Job::new(2.0, &[0])], &[7.0, 1.0, 2.0]);
 }
 

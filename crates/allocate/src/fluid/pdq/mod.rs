@@ -13,7 +13,7 @@
 //! least a hundredth of its maximum rate. Sending flows are therefore stored unordered.
 //!
 //! # Time
-//! By [`Measure::Remaining`], flows become more critical as they send. If a flow overtakes a paused flow, no rate
+//! Under [`Measure::Remaining`], flows become more critical as they send. If a flow overtakes a paused flow, no rate
 //! changes: the paused flow stays blocked by the same link. If a flow overtakes a slower sending flow on a common link,
 //! rates may change. The schedule is therefore [examined](look) at that time, and also when a flow can no longer meet
 //! its deadline.
@@ -22,7 +22,7 @@
 //! - Probes of paused flows do not reduce the capacity that is left when rates are assigned. Instead, each
 //!   link reduces the rates of its flows by the share of its capacity that probes take. With one sending
 //!   flow, the result is the same as in the specification. The rates are thus a function of the present
-//!   flows; the specification's definition is circular.
+//!   flows. In the specification, the probes reduce the rates, but which flows probe depends on the rates.
 //! - Probes take at most half of a link. On slow links with short round trips, a flow sends a probe only
 //!   after the answer to its previous probe.
 //! - How often a flow probes depends on its position in the order of a link's flows. The position is counted

@@ -1,4 +1,4 @@
-//! The order of flows: PDQ's comparator, and the criteria that replace its remaining time if flow sizes are not known.
+//! The order of flows: PDQ's comparator, and the criteria that replace the remaining time if flow sizes are not known.
 
 use super::Criticality;
 use raddle_core::{Stream, Time};

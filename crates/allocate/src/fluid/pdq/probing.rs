@@ -93,7 +93,7 @@ impl Probes {
         });
     }
 
-    /// Marks a link so that its probes are counted again.
+    /// Marks a link so that [`recount`](Self::recount) computes its share for data again.
     pub(super) fn touch(&mut self, links: &mut [Link], link: u32) {
         self.each(links, &[(link, 1.0)], |_| {});
     }

@@ -307,7 +307,7 @@ fn ns(ns: u64) -> Time {
     Time::ZERO + Duration::from_ns(ns)
 }
 
-/// A packet of 100 bytes of payload.
+/// A packet with 100 bytes of payload.
 fn packet(number: u32) -> Packet {
     Packet::new(140, Header::Tcp(Segment { seq: number, plen: 100, ..Segment::default() }))
 }

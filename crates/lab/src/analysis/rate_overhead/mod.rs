@@ -1,10 +1,10 @@
 //! The cost of rate computations at a node (R2C2, §5.1, Fig. 8): the time of each computation, as a share of the
 //! interval between computations.
 //!
-//! A trace of flows is replayed as one node sees it, with one tick in each interval. At a tick, three algorithms
-//! ([`Algorithm`]) compute the rates of the flows that were active at the previous tick and are still active. The
-//! slowest algorithm computes only at some ticks. An algorithm's measured time begins with a list of flows and ends
-//! with a list of their rates. It includes the computation of routing weights.
+//! A trace of flows is replayed as one node sees it, with one tick in each interval. At a tick, each algorithm
+//! ([`Algorithm`]) computes the rates of the flows that were active at the previous tick and are still active, but the
+//! slowest algorithm computes only at some ticks. A computation turns a list of flows into a list of their rates. Its
+//! measured time includes the computation of routing weights.
 
 mod recorded;
 mod trace;

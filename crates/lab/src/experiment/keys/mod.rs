@@ -342,7 +342,7 @@ fn shown(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A declared key whose values can have any type.
+/// A declared key, whatever the type of its values.
 pub trait Declared: Sync + std::fmt::Debug {
     /// The key's name.
     fn name(&self) -> &'static str;

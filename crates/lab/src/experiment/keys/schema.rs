@@ -58,14 +58,14 @@ fn table(keys: &'static Keys, registry: &Registry) -> Value {
     })
 }
 
-/// A declaration of a key, and the kinds whose tables have the key. There are none if all tables have it.
+/// A declaration of a key, and the kinds whose tables have the key. `kinds` is empty if tables of every kind have it.
 struct Declaration {
     kinds: Vec<&'static str>,
     schema: Value,
 }
 
-/// The schema of a key with these declarations. If their descriptions differ, the description says to which kinds each
-/// belongs.
+/// The schema of a key with these declarations. If the declarations have different descriptions, the schema's
+/// description contains each of them, after the names of the kinds to which it belongs.
 fn any_of(mut declarations: Vec<Declaration>) -> Value {
     if declarations.len() == 1 {
         return declarations.swap_remove(0).schema;

@@ -72,7 +72,8 @@ key! {
     pub(super) EDGES_PER_POD: u32 = nodes("edges_per_pod").example("6");
     /// Number of aggregation switches of each pod.
     pub(super) AGGREGATIONS_PER_POD: u32 = nodes("aggregations_per_pod").example("6");
-    /// Number of cores to which the n-th aggregation switch of each pod has links. May be 0 with a single pod.
+    /// Number of cores of each plane. The n-th aggregation switch of each pod has a link to each core of the n-th plane.
+    /// May be 0 with a single pod.
     pub(super) CORES_PER_PLANE: u32 = Key::new("cores_per_plane").required().example("3");
     /// Number of hosts of each edge switch.
     pub(super) HOSTS_PER_EDGE: u32 = nodes("hosts_per_edge").example("6");

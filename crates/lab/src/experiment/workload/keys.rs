@@ -207,7 +207,7 @@ keys! {
 /// The limit that [`is_share_of_a_link`] checks, in words.
 const SHARE_OF_A_LINK: &str = "above 0 and at most 1";
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "a check of a key gets a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the check of a key must take a reference")]
 fn is_share_of_a_link(load: &f64) -> bool {
     *load > 0.0 && *load <= 1.0
 }
@@ -275,7 +275,7 @@ key! {
     pub(super) RECEIVER: u32 = Key::new("receiver").example("0");
     /// Time after the start of each flow by which the flow should be complete.
     pub(super) DEADLINE: Duration = Key::new("deadline").required().above_zero().example("\"1 ms\"");
-    /// Mean time after the start of a flow by which the flow should be complete.
+    /// Mean of the exponential distribution of deadlines. A deadline is a time after the start of a flow.
     pub(super) MEAN_DEADLINE: Duration = Key::new("mean").required().above_zero().example("\"20 ms\"");
     /// Shortest deadline: shorter drawn deadlines are raised to it.
     pub(super) MIN_DEADLINE: Duration = Key::new("min").or("\"0 ns\"").example("\"3 ms\"");

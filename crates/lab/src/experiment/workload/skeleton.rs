@@ -76,7 +76,7 @@ pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Pro
     let usual = algorithms.first().map(|&(name, _)| name);
     let algorithm = section.choose_or(&ALGORITHM, &algorithms, usual)?;
     let ranks = section.read(&RANKS)?;
-    // A barrier has no `size`, since its messages carry no data.
+    // A barrier has no `size`, since its messages carry no data. The value 1 has no effect.
     let Bytes(bytes) = if operation == "barrier" { Bytes(1) } else { section.read(&SIZE)? };
     let collective = Collective::new(algorithm, ranks, bytes).map_err(|error| {
         let of_size = matches!(error, WorkloadError::Parameter { name: "size", .. });

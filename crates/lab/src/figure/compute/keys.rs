@@ -159,7 +159,7 @@ key! {
     pub(super) SMALL: Bytes = Key::new("small").required().above_zero().example("\"10 KB\"");
     /// Size of large flows.
     pub(super) LARGE: Bytes = Key::new("large").required().above_zero().example("\"35 MB\"");
-    /// Shares of all bytes that small flows carry. There is a result for each share.
+    /// Each number is the share of all data bytes that is in small flows. There is a result for each number.
     pub(super) SHARES: Vec<Fraction> = Key::new("shares").required().example("[0, 0.05, 1]");
     /// Size of a controller's message without its rates.
     pub(super) HEADER: Bytes = Key::new("header").required().example("\"16 B\"");

@@ -190,7 +190,8 @@ mod tests {
     use crate::experiment::Problem;
     use std::collections::BTreeMap;
 
-    /// Measures one connection between pods of an idle network, whose quantities are known by hand.
+    /// Measures one connection between pods of an idle network. The quantities of this connection can be calculated
+    /// by hand.
     fn measured(routing: &str, section: &str) -> Result<BTreeMap<String, f64>, Problem> {
         let text = format!(
             r#"

@@ -27,7 +27,7 @@ impl Style {
 }
 
 impl Named for Style {
-    const WHAT: &'static str = "style of pictures";
+    const WHAT: &'static str = "picture style";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("screen", Self::Screen, "two plots in a row"),
         ("paper", Self::Paper, "a column of 3.3 inches with type of 8 points, readable in grey"),
@@ -56,7 +56,7 @@ keys! {
         /// Width and height of each plot, in inches.
         SIZE: Vec<f64> = Key::new("size")
             .computed("7.9 by 5.2; 3.3 by 2.3 in the style `paper`, 13.3 by 7.5 in the style `slides`")
-            .such("two lengths from 1 to 50", |size: &Vec<f64>| {
+            .such("two lengths from 1 to 50 inches", |size: &Vec<f64>| {
                 size.len() == 2 && size.iter().all(|length| (1.0..=50.0).contains(length))
             })
             .example("[3.3, 2.0]");

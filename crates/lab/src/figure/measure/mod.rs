@@ -185,7 +185,8 @@ impl Measure {
         self.against.iter().chain(&self.beyond).chain(&self.relative).chain(&self.distance_to)
     }
 
-    /// True if the statistic is divided by the statistic of the run that differs only in having this label of `sweep`.
+    /// True if the statistic is divided by the statistic of the run that has this label of `sweep` and otherwise the
+    /// same labels.
     pub(super) fn is_base(&self, sweep: &str, label: &str) -> bool {
         matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
     }
@@ -205,7 +206,7 @@ impl Measure {
         self.of.is_of_finished_flows()
     }
 
-    /// True if the measure varies over simulated time.
+    /// True if the measure can be taken in a window of simulated time.
     pub(crate) fn is_timed(&self) -> bool {
         self.of.is_timed()
     }
@@ -295,8 +296,8 @@ impl Measure {
     }
 
     /// The measure over simulated time: pairs of a time in picoseconds and a value. For each time, queue lengths have a
-    /// pair for each port. Other measures have one pair for all flows or ports together. The list is empty if the
-    /// measure does not vary over time.
+    /// pair for each port. The data that hosts receive and the ports in use have one pair for all flows or ports
+    /// together. The list is empty for all other quantities.
     pub(super) fn series(&self, run: &Run) -> Vec<(u64, f64)> {
         let Data::Records(records) = &run.data else { return Vec::new() };
         match self.of {

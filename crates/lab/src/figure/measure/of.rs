@@ -8,10 +8,10 @@ pub(in crate::figure) enum Of {
     Fct,
     /// Completion time of a flow as the sender sees it.
     SenderFct,
-    /// 1 for a flow that was complete by its deadline, 0 for a flow that was not. Flows without a deadline have no
-    /// value.
+    /// 1 for a flow whose sender knew by the deadline that the flow was complete, otherwise 0. Flows without a deadline
+    /// have no value.
     Met,
-    /// FCT divided by the FCT of the flow alone in the network: the papers' normalized FCT.
+    /// FCT divided by the FCT of the flow alone on one shortest path: the papers' normalized FCT.
     Slowdown,
     /// 1 for each flow that never finished. Most other quantities of flows leave out such flows (see
     /// [`Of::is_of_finished_flows`]).
@@ -140,7 +140,7 @@ impl Of {
         matches!(self, Self::Received(_) | Self::ThroughputOfInterval | Self::QueueLength | Self::PortsInUse)
     }
 
-    /// The greatest value that one flow can have, if that is known.
+    /// The greatest value that the quantity can have, if that is known.
     pub(super) fn most(self) -> Option<f64> {
         (self == Self::Met).then_some(1.0)
     }

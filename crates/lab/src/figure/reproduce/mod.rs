@@ -193,7 +193,7 @@ impl Unfinished {
 
 /// Runs, draws and judges figures. The folder of a figure appears only when the figure is complete. If `stop` is set,
 /// the result has only the figures that were complete by then. If `elsewhere` is given, other processes first do the
-/// runs of all figures. Searches, computations and live runs stay in this process.
+/// missing runs of all figures, except live runs. Live runs, searches and computations stay in this process.
 ///
 /// # Errors
 /// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
@@ -262,7 +262,7 @@ fn chosen(options: &Options) -> Result<(Vec<File>, Vec<File>), Error> {
 }
 
 /// The inputs of a figure: the scale, and the figure's file without its plots, its claims and the look of its pictures.
-/// These are left out because plots and claims are always made anew from the records of runs.
+/// These are left out because plots are drawn and claims are judged anew whenever the figure is reproduced.
 fn origin(file: &File, options: &Options) -> Result<Origin, Error> {
     document(file, options)?;
     let mut table: toml::Table =

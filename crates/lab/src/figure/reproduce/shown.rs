@@ -44,8 +44,8 @@ impl fmt::Display for Reproduction {
 }
 
 impl Reproduction {
-    /// The claims as a JSON list. If the results were compared with the ledger, a JSON object with this list and the
-    /// differences.
+    /// The claims as a JSON list. If the results were compared with the ledger, the list is in a JSON object, together
+    /// with the differences.
     #[must_use]
     pub fn json(&self) -> Value {
         let scale = self.scale.name();
@@ -71,8 +71,8 @@ impl Reproduction {
         format!("\n\n{}", table(&rows))
     }
 
-    /// A sentence with two numbers: the claims that fail without a known deviation, and those of them that also fail in
-    /// the ledger. Empty if there are no such claims.
+    /// A sentence that counts the claims that fail without a known deviation, and those of them that also fail in the
+    /// ledger. Empty if no claim fails without a known deviation.
     fn failures(&self) -> String {
         let failed: Vec<_> = self.outcomes().filter(|outcome| outcome.is_unexpected()).collect();
         if failed.is_empty() {

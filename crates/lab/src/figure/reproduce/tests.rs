@@ -339,8 +339,8 @@ fn claim_in(id: &str, measure: &str, accept: &str) -> String {
 }
 
 /// specifications/cee.md §8.6: a flow on one path gets the rate of this path. If a flow is split into equal parts over
-/// several paths and buffers are full, the slowest path limits all parts. In this case, only the slowest paths have
-/// queues.
+/// several paths, the slowest paths limit all parts as soon as the buffers on the slowest paths are full. The other
+/// paths have no queues.
 #[test]
 fn oracle_8_6_fluid_bounds_of_four_paths() {
     let window = "from = \"3 ms\", to = \"8 ms\"";

@@ -23,7 +23,7 @@ pub(crate) struct Origin {
     version: String,
     /// The digest of the resolved experiment.
     experiment: String,
-    /// The name of a routing that is not part of the program, and the digest of its source.
+    /// The name of a routing that is not part of the program, and the digest of its source; `None` for other routings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     routing: Option<(String, String)>,
     /// The digest of `kind`, the resolved experiment, the bytes of every file that the experiment names, `routing`,

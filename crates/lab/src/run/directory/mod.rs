@@ -217,7 +217,7 @@ fn sync_folder(folder: &Path) -> Result<(), Error> {
     synced.map_err(Error::io("sync", folder))
 }
 
-/// On this system folders cannot be opened, and the system syncs directory entries itself.
+/// Does nothing: systems other than Unix cannot open folders, and they sync directory entries themselves.
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) -> Result<(), Error> {
     Ok(())

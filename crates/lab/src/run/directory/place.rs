@@ -152,9 +152,9 @@ impl Place {
 
     /// The contents of the directory; `None` if it does not exist.
     ///
-    /// The caller need not hold the lock. Another process can then replace the directory while this process reads it.
-    /// The manifest of one result would then be compared with the files of another result. In that case the directory
-    /// is read again.
+    /// The caller need not hold the lock, so another process can replace the directory while this process reads it. The
+    /// manifest of one result would then be compared with the files of another result. To prevent this, a directory
+    /// that was replaced meanwhile is read again.
     fn contents(&self) -> Result<Option<Contents>, Error> {
         let path = self.path();
         loop {
@@ -205,8 +205,8 @@ impl Place {
 
     /// Renames `folder` to the name of the directory. `folder` lies beside the directory and holds the whole new
     /// results. On file systems that can exchange names, the name always refers to either the whole earlier or the
-    /// whole new results. On other file systems, no directory has the name for an instant. Returns the manifest of the
-    /// earlier results if they are now in `folder` and may be removed.
+    /// whole new results. On other file systems, there is an instant at which no directory has the name. Returns the
+    /// manifest of the earlier results if they are now in `folder` and may be removed.
     pub(super) fn put(
         &self,
         folder: &Path,
@@ -295,7 +295,7 @@ impl Place {
 
     /// Handles finished results under a temporary name. They are new results that have not got the final name yet, or
     /// old results that have lost it in the exchange. If they are whole and the final name is free, they get it.
-    /// Otherwise they are deleted. But if a file was changed or added, they are kept under a visible name.
+    /// Otherwise they are deleted, unless a file was changed or added. In that case they are kept under a visible name.
     fn remove_whole_orphan(&self, folder: &Path, out: Out<'_>) -> Result<(), Error> {
         let contents = Contents::read(folder)?;
         let path = self.path();

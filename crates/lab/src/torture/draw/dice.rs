@@ -33,7 +33,7 @@ impl Dice {
 
     /// Like [`between`](Self::between), as a TOML value.
     pub(super) fn number(&mut self, least: u64, most: u64) -> Value {
-        Value::Integer(i64::try_from(self.between(least, most)).expect("drawn numbers are small"))
+        Value::Integer(i64::try_from(self.between(least, most)).expect("a drawn number must fit in an `i64`"))
     }
 
     /// A number from `least`, which must be above 0, to `most`. The distribution is roughly log-uniform.

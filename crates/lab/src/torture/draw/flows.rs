@@ -26,7 +26,7 @@ pub(super) fn draw(dice: &mut Dice, hosts: &[u32]) -> Table {
         left = left.saturating_sub(*share);
         chosen
     });
-    let mut drawn = way.expect("the number is below the sum").1(dice, hosts);
+    let mut drawn = way.expect("the number must be below the sum of the shares").1(dice, hosts);
     if !drawn.contains_key("list") && dice.chance(0.2) {
         drawn.insert("weight".into(), dice.number(1, 255));
     }

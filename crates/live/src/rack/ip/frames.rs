@@ -375,8 +375,8 @@ impl Worker {
 const AHEAD: Duration = Duration::from_us(20);
 
 impl Fabric {
-    /// True if each port of a host has room for frames or is down. The limit lets enough frames wait to keep a port
-    /// busy while the thread does other work.
+    /// True if each port of a host has room for frames or is down. The limit [`AHEAD`] lets enough frames wait to keep
+    /// a port busy while the thread does other work.
     fn takes_frames(&mut self, place: Place, now: Time) -> bool {
         self.relent(&place);
         let full = Bytes(self.slots.bytes() as u64);

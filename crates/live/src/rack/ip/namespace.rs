@@ -98,7 +98,7 @@ pub struct Namespace {
 
 impl Namespace {
     /// Creates the namespace of a node, and its interface. If `cores` reserves cores for polling threads, the kernel
-    /// processes the frames that leave the rack on the other cores.
+    /// uses only the other cores to process the frames that leave the rack.
     pub(super) fn new(
         node: NodeId,
         interface: &Interface,

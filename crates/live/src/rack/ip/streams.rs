@@ -204,7 +204,8 @@ fn out_of_rack(endpoint: &Endpoint, device: &SyncDevice, counts: &Counts, stop: 
     }
 }
 
-/// The first packet of a stream's bytes, and the bytes that follow it. `None` if the packet is not complete.
+/// The first packet of a stream's bytes, and the bytes that follow it. Two bytes before the packet give its length.
+/// `None` if the packet is not complete.
 fn first_packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (len, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(u16::from_be_bytes(*len).into())

@@ -240,7 +240,7 @@ fn welcome(
     }
     if nodes.is_empty() || nodes.end > all {
         return Err(Broken(format!(
-            "the process asks for nodes that do not exist in the rack of {all} nodes"
+            "the process asks for no nodes, or for nodes that the rack of {all} nodes does not have"
         )));
     }
     if let Some(other) = taken.iter().find(|other| other.start < nodes.end && nodes.start < other.end) {
@@ -259,7 +259,8 @@ fn welcome(
 }
 
 /// Connects to the process that hosts the party. Tries again for about [`PATIENCE`] while no process listens at `at`,
-/// unless `look` returns `Break`. Then performs the handshake, which succeeds once all processes have joined.
+/// unless `look` returns `Break`. Once connected, performs the handshake, which succeeds when all processes have
+/// joined.
 pub(super) fn join(
     at: &Meeting,
     nodes: u32,

@@ -2,8 +2,8 @@
 //! events by the time at which they were reported, and detects when the rack is at rest.
 //!
 //! An event of one process may be the consequence of an event that another process has not sent yet. So the record
-//! releases an event only when every process has begun a look (a collection of its new events) after the event was
-//! reported. By then all earlier events have arrived.
+//! releases an event only when it has received, from every process, a look (a collection of new events) that began
+//! after the event was reported. All earlier events have then arrived.
 
 use super::super::told::Word;
 use super::message::{Count, Heard, Known, Look};
@@ -55,8 +55,8 @@ impl Hearing {
         }
     }
 
-    /// Passes events to the observer, in the order in which they were reported. An event is passed on if every process
-    /// has begun a look since the event was reported.
+    /// Passes events to the observer, in the order in which they were reported. An event is passed on if the latest
+    /// received look of every process began no earlier than the event was reported.
     pub(crate) fn let_go(&mut self, observer: &mut impl Observer) {
         let looked = self.last.iter().map(|last| last.map_or(0, |(began, _)| began)).min().unwrap_or(0);
         let mut free: Vec<Word> = self.kept.extract_if(.., |word| word.said_ns <= looked).collect();

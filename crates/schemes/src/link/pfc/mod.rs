@@ -43,7 +43,7 @@ pub(crate) struct Pfc {
     /// Time at which the port must renew its pauses.
     renewal: Time,
     paused: Paused,
-    /// By priority: the time at which the neighbour's pause of this priority expires.
+    /// Indexed by priority: the time at which the neighbour's pause of this priority expires.
     until: [Time; 8],
     /// Time since which the neighbour has paused at least one priority of this port; meaningless if no priority is
     /// paused.

@@ -1,4 +1,4 @@
-//! The entry of the queue discipline in the registry.
+//! The registry's entry for enhanced transmission selection, and its parameters.
 
 use super::{COUNT, Ets};
 use crate::parameters;
@@ -40,10 +40,10 @@ pub(crate) struct Params {
 
 impl Params {
     /// Computes the quanta. `classes` and `shares` are the parameters with these names, and `packet_bytes` is the size
-    /// of the largest packet.
+    /// of the largest packet. A class with a share of 0 is strict.
     ///
     /// # Errors
-    /// If the shares add up neither to 100% nor to 0. If all shares are 0, all classes are strict.
+    /// If the shares add up neither to 100% nor to 0.
     pub(crate) fn new(classes: [u8; COUNT], shares: [u8; COUNT], packet_bytes: u32) -> Result<Self, String> {
         let all: u32 = shares.iter().copied().map(u32::from).sum();
         if all != 100 && all != 0 {

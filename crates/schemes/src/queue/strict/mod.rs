@@ -36,7 +36,7 @@ pub struct Strict {
     bytes: u64,
     /// The waiting packets of `class`.
     packets: Packets,
-    /// The waiting packets of the other classes, by class.
+    /// The waiting packets of the other classes, indexed by class.
     others: Option<Box<[Packets; Class::CONTROL.index() + 1]>>,
 }
 

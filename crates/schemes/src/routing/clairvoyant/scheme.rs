@@ -22,7 +22,7 @@ pub const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "clairvoyant",
-    summary: "Each flow takes the path of a Clos network whose most loaded link is least loaded when the flow begins",
+    summary: "In a Clos network, each flow takes the path whose most loaded link is least loaded when the flow begins",
     source: "Expeditus (SoCC 2016) §5.1, under the names Clairvoyant and ideal",
     differs: &[
         "not specified in the paper: ties are broken at random, and loads are rounded as in Expeditus",

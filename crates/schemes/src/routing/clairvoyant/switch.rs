@@ -1,4 +1,4 @@
-//! The forwarder of a switch of any level, which reads the loads of the whole network.
+//! The forwarder of a switch of any level. At an edge switch, it selects paths by the loads of the whole network.
 
 use super::world::{Ascent, World};
 use crate::routing::ecmp;

@@ -28,7 +28,7 @@ pub const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "expeditus",
-    summary: "Each flow takes the path of a Clos network that was least congested when the flow began: first the \
+    summary: "In a Clos network, each flow takes the path that was least congested when the flow began: first the \
               aggregation switch is selected, then the core",
     source: "Expeditus (SoCC 2016) §§3-4",
     differs: &[
@@ -92,7 +92,7 @@ parameters! {
         /// how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before
         /// rounding (prescale), either way depending on the multiplier (auto), or not at all (off)
         multipliers: Scaling;
-        /// let a SYN begin a new selection if it is retransmitted before the first SYN is answered
+        /// let a retransmitted SYN or SYN-ACK begin a new selection while the answer to the earlier request is pending
         reselect_on_syn: bool = false;
     }
 }

@@ -88,7 +88,8 @@ impl Tor {
         if self.answer.is_some() { Verdict::Answer(host) } else { verdict }
     }
 
-    /// The Exp-response to a request, and the selected uplink.
+    /// The Exp-response to a request, and the selected uplink. `None` if no uplink leads to the request's source, or if
+    /// the request's protocol has no ports.
     fn respond(
         &mut self,
         now: Time,

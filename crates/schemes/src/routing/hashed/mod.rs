@@ -46,8 +46,8 @@ choices! {
 
 parameters! {
     struct Parameters {
-        /// the input of the hash: source and destination; also the flow's number or ports; or also the frame's
-        /// position in the flow (only converged Ethernet, whose adapters put frames back in order)
+        /// the input of the hash. pair: source and destination. flow: also the flow's number or ports. frame: also the
+        /// frame's position in the flow (only converged Ethernet, whose adapters put frames back in order)
         key: Key;
     }
 }

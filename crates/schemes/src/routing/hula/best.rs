@@ -25,11 +25,11 @@ impl BestHops {
         Self { ageing, by_tor: vec![None; tors].into() }
     }
 
-    /// Handles a probe from a ToR that arrived at `port`. The probe reports the utilisation of the path to the ToR
-    /// through this port. Returns the utilisation of the path through the best port.
+    /// Handles a probe that a ToR has sent and that arrived at `port`. The probe reports the utilisation of the path to
+    /// the ToR through this port. Returns the utilisation of the path through the best port.
     ///
-    /// A probe at the best port only updates the utilisation of this port, even if a probe at another port has reported
-    /// a smaller utilisation. The next probes at the other ports correct the choice.
+    /// After a probe at the best port, this port is still the best, even if the last probe at another port reported a
+    /// smaller utilisation. The next probes at the other ports correct the choice.
     pub(super) fn probed(&mut self, now: Time, tor: usize, port: PortId, utilisation: u8) -> u8 {
         let hop = &mut self.by_tor[tor];
         let stays = hop.is_some_and(|best| {

@@ -26,7 +26,7 @@ pub(super) struct Switch {
     pub(super) utilisation: Utilisation,
     /// The first port to another switch. At an edge switch, this is the first port to a switch above.
     below: u16,
-    /// The first port to a switch above.
+    /// The first port to a switch above. At a core, which has no such port, this equals `end`.
     above: u16,
     /// The number of the last port, plus 1.
     end: u16,

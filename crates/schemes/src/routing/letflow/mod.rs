@@ -24,7 +24,10 @@ const INFO: Info = Info {
     name: "letflow",
     summary: "Each flowlet takes a shortest path, drawn at random at every hop",
     source: "LetFlow, NSDI 2017; with `choice = \"hash\"`, the flowlet ECMP of specifications/expeditus.md §6.5",
-    differs: &["two flows whose hashes give the same slot share their flowlets, as in the paper's switch"],
+    differs: &[
+        "none is known; two flows whose hashes give the same slot share their flowlets, as in the paper's \
+         switch",
+    ],
     view: View::Local,
     parameters: &Parameters::LIST,
 };

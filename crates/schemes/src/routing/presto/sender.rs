@@ -16,7 +16,7 @@ pub(crate) struct Sender {
     node: NodeId,
     /// Salt of the hash, derived from the seed and the node.
     salt: u64,
-    /// Bytes of a flowcell.
+    /// Size of a flowcell, in bytes.
     flowcell: u32,
     paths: Arc<Paths>,
     /// Links that the host knows to be down.

@@ -40,7 +40,7 @@ pub const FLOWCELL: Parameter = Parameter::new(
 pub struct Hold {
     /// The longest waiting time.
     pub time: Duration,
-    /// Bytes of a flowcell, if the routing has flowcells. Segments of one flowcell do not overtake each other.
+    /// Size of a flowcell in bytes, if the routing has flowcells. Segments of one flowcell do not overtake each other.
     pub flowcell: Option<u32>,
 }
 

@@ -8,7 +8,7 @@
 
 use raddle_core::NodeId;
 
-/// The sum of the weights of one destination.
+/// The sum of one destination's weights, unless all these weights are 0.
 const WHOLE: i32 = 1 << 16;
 
 /// The splits of one switch.

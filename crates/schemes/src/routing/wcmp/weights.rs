@@ -4,9 +4,10 @@
 /// group, and each is a member of the group. Each member has at least one entry, even if the table is too small.
 ///
 /// If exact proportions fit in the table, the result is exact. Otherwise the group starts with one entry per member and
-/// grows by one entry at a time. The new entry goes to the member whose overload with this entry is the least. Of the
-/// groups of all sizes, the result is the group whose greatest overload is the least. (The paper's algorithm instead
-/// grows a group until its overload is at most a given value, and lowers the demands until all groups of a switch fit.)
+/// grows by one entry at a time. The overload of a member is the ratio of its actual share to its intended share. The
+/// new entry goes to the member whose overload with this entry is the least. Of the groups of all sizes, the result is
+/// the group whose greatest overload is the least. (The paper's algorithm instead grows a group until its greatest
+/// overload is at most a given value, and lowers the demands until all groups of a switch fit.)
 ///
 /// # Panics
 /// If a capacity is zero.

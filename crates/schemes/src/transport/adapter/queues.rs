@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Bytes of one flow that the application produced at the same time and that wait in a queue.
+/// Bytes of one flow that joined a queue at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chunk {
     /// The flow's index in the host's list of outgoing flows.

@@ -102,10 +102,10 @@ impl Sums {
 }
 
 impl Controller {
-    /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp`, a
-    /// fair share is never negative (the change that PDQ's authors made to D3). Without `clamp`, a flow on an
-    /// overloaded link may be granted less than its desired rate. This may happen even if the link has enough free
-    /// capacity for the desired rate.
+    /// The controller of an idle link with rate `line`, whose flows have round trips of about `rtt`. With `clamp`, the
+    /// fair share is never negative (the change that PDQ's authors made to D3). Without `clamp`, the fair share is
+    /// negative if the desired rates of the link's flows together exceed its capacity. A flow is then granted less than
+    /// its desired rate, even if the capacity that is not granted yet would suffice.
     ///
     /// # Panics
     /// If `rtt` is zero.

@@ -16,7 +16,7 @@ const K_MIN: Parameter =
     Parameter::new("k_min", Value::Bytes(5_000), "queue length up to which no packet is marked")
         .growing(TESTBED, None);
 
-/// Queue length beyond which every packet is marked (Zhu et al., Figure 14). Must be at least `k_min`.
+/// Queue length beyond which every ECN-capable packet is marked (Zhu et al., Figure 14). Must be at least `k_min`.
 const K_MAX: Parameter =
     Parameter::new("k_max", Value::Bytes(200_000), "queue length beyond which every packet is marked")
         .growing(TESTBED, None);

@@ -4,9 +4,9 @@
 //!
 //! The schedule is optimal on one bottleneck if all flows are present from the start. For flows with deadlines, it then
 //! meets the greatest possible number of deadlines (Moore and Hodgson). For flows without deadlines, it has the least
-//! mean completion time (shortest flow first). If flows arrive later, the flow with the shortest remaining time goes
-//! first. On several bottlenecks, the scheduler serves flows in order of deadline, then of remaining size. Each flow
-//! gets the capacity that is left on its path.
+//! mean completion time (shortest flow first). If such flows arrive later, the flow with the shortest remaining time
+//! goes first. On several bottlenecks, the scheduler serves flows in order of deadline, then of remaining size. Each
+//! flow gets the capacity that is left on its path.
 
 use crate::fluid::{Sharing, capacities};
 use crate::parameters;

@@ -383,8 +383,8 @@ fn a_link_settles_and_grants_no_more_than_it_has_and_early_start_allows() {
 #[test]
 fn a_flow_that_another_switch_lets_go_waits_if_the_link_has_been_given_away() {
     let mut link = controller(rules());
-    // Flow 1 is not in this link's list, because another switch paused the flow when its packet passed this link. The
-    // other switch now releases the flow.
+    // Flow 1 is not in this link's list: another switch had already paused the flow when the flow's packet passed this
+    // link. The other switch now releases the flow.
     let mut waiting = Scheduling { pauseby: ME + 1, ..asks(9.0) };
     link.forward(us(0), FlowKey(1), &mut waiting, 0);
     let mut released = Scheduling { pauseby: Scheduling::NOBODY, ..waiting };

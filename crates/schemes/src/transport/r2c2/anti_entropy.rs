@@ -117,8 +117,8 @@ impl AntiEntropy {
         self.begin(now);
     }
 
-    /// Called when this node's table may have flows. Under [`Doubt::Always`], if no round is scheduled, starts the
-    /// rounds and returns true. A period of zero starts no rounds.
+    /// Called when this node's table may have flows. Returns true under [`Doubt::Always`] if no round is scheduled. It
+    /// then schedules the first round, unless the period is zero.
     pub(super) fn flows_known(&mut self, now: Time) -> bool {
         let begins = self.doubt == Doubt::Always && self.next == Time::NEVER;
         if begins {

@@ -56,7 +56,7 @@ pub(crate) struct Outgoing {
     /// The unacknowledged packets; `None` if the flow is not reliable.
     unacknowledged: Option<Box<Unacknowledged>>,
     /// The rate limit in bit/s. `None` under [`super::StartPolicy::Line`] until a rate computation has included the
-    /// flow.
+    /// flow, and with a central controller until the flow's first rate has arrived.
     rate: Option<f64>,
     /// Time at which the bucket holds enough tokens for the next packet.
     refilled: Time,

@@ -7,8 +7,7 @@ use raddle_core::{Duration, Packet, PortId, Time};
 use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
-/// Delay before a dropped broadcast is sent again. For an event, the delay doubles with every further drop of the
-/// event.
+/// Delay before a dropped packet is sent again. For an event, the delay doubles with every further drop of the event.
 const FIRST_RETRY: Duration = Duration::from_us(50);
 const MOST_TRIES: u32 = 7;
 

@@ -56,7 +56,7 @@ fn is_later(one: Stamp, other: Stamp) -> bool {
     ahead > 0 || ahead == 0 && one.1 > other.1
 }
 
-/// One node's part in routing selection.
+/// One node's state in routing selection, and its timers.
 #[derive(Debug)]
 pub(super) struct Selector {
     id: NodeId,

@@ -112,7 +112,10 @@ pub(crate) fn check_route(
 ) -> Result<(), Unfit> {
     let unfit = |problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };
     if let Err(error) = routing.supports(protocol) {
-        return Err(unfit(error.to_string(), "choose routing = \"rps\", which works on every topology"));
+        return Err(unfit(
+            error.to_string(),
+            "choose a protocol that works on every topology, such as `rps`",
+        ));
     }
     let (longest, room) = (routing.longest_route(protocol), 128 / params.hop_bits as usize);
     if longest > room {

@@ -1,9 +1,9 @@
 //! Broadcast trees (R2C2 §3.2): several shortest-path trees per source. Every node computes the trees without messages.
 //!
 //! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order, beginning with dimension
-//! `t / 2`. With odd `t`, tree `t` is the mirror image of tree `t - 1`. In a torus of `m` dimensions of equal size, the
-//! `2m` trees together load all links equally. A tree has the same shape from every source, so one set of child ports
-//! per offset from the source serves all sources.
+//! `t / 2` (rounded down). With odd `t`, tree `t` is the mirror image of tree `t - 1`. In a torus of `m` dimensions of
+//! equal size, trees 0 to `2m - 1` together load all links equally. A tree has the same shape from every source, so one
+//! set of child ports per offset from the source serves all sources.
 //!
 //! In other topologies, the parent of a node is the neighbour with the smallest hash among the neighbours closer to the
 //! source. Nodes with the same candidates choose the same parent, so a broadcast enters few switches. Switches that

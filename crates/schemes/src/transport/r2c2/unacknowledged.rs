@@ -1,11 +1,11 @@
 //! The unacknowledged packets of a reliable flow. Reliability is an option, which the R2C2 paper does not specify.
 //!
 //! Acknowledgements only decide which packets to retransmit; the flow keeps its computed rate. Packets of a flow take
-//! different paths, so a packet is not necessarily lost when a later packet arrives first. A packet counts as lost when
-//! another packet has arrived that was sent later by at least an upper estimate of the round trip (as in RACK, RFC
-//! 8985). If no acknowledgement arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298). When
-//! the retransmission of this packet is acknowledged, other packets that were sent long before the retransmission count
-//! as lost too.
+//! different paths, so a packet is not necessarily lost when a later packet arrives first. When a packet has arrived,
+//! packets that were sent much earlier count as lost. Much earlier means by at least an upper estimate of the round
+//! trip (as in RACK, RFC 8985). If no acknowledgement arrives within a timeout, the oldest packet in flight counts as
+//! lost (RFC 6298). When the retransmission of this packet is acknowledged, other packets that were sent long before
+//! the retransmission count as lost too.
 //!
 //! Cost: a few operations per packet sent and per packet acknowledged.
 
@@ -72,8 +72,8 @@ pub(super) struct Unacknowledged {
     shortest_rtt: Duration,
     /// The latest departure time among the packets that have arrived.
     newest: Time,
-    /// A packet counts as lost when another packet has arrived that was sent later by at least this number of upper
-    /// estimates of the round trip.
+    /// A factor on the upper estimate of the round trip, at least 1. When a packet has arrived, packets that were sent
+    /// earlier by at least the product count as lost.
     patience: u64,
     /// Time at which the oldest packet in flight counts as lost, if no acknowledgement arrives before.
     deadline: Time,

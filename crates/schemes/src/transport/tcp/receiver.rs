@@ -47,7 +47,8 @@ pub(super) enum Acknowledge {
 }
 
 impl Receiver {
-    /// The state of a receiver that has received no data. `first` is any segment of the flow.
+    /// The state of a receiver that has received no data. `first` is the segment that arrives first, which may be any
+    /// segment of the flow.
     pub(super) fn new(first: &Segment, params: &Params) -> Self {
         Self {
             src: first.dst,
@@ -86,8 +87,8 @@ impl Receiver {
     }
 
     /// Records whether a segment has an ECN mark, before [`receive`](Self::receive) handles the segment. If the last
-    /// segment had a mark and this segment has none, or vice versa, returns the pending acknowledgement of earlier
-    /// segments. The sender then knows exactly how much data was marked (RFC 8257 §3.2).
+    /// segment had a mark and this segment has none, or vice versa, returns the acknowledgement of earlier segments, if
+    /// one is pending. The sender then knows exactly how much data was marked (RFC 8257 §3.2).
     pub(super) fn note_mark(&mut self, segment: &Segment, params: &Params) -> Option<Packet> {
         let marked = segment.ecn == Ecn::Ce;
         if marked == self.marked {

@@ -68,8 +68,8 @@ impl Scoreboard {
     }
 
     /// All data below the returned sequence number that is not SACKed is lost (`IsLost`). From this number on, at least
-    /// three ranges, or more bytes than two segments, are SACKed. The number is 0 if no data is lost. Above a higher
-    /// number, less data is SACKed, so a single number separates lost data from other data.
+    /// three ranges, or more bytes than two segments, are SACKed. The number is 0 if no data is lost. A single number
+    /// separates lost data from other data, because fewer bytes are SACKed beyond a higher sequence number.
     pub(super) fn lost_below(&self, mss: u64) -> u64 {
         self.loss(mss).map_or(0, |(below, _)| below)
     }

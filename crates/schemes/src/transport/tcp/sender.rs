@@ -16,7 +16,7 @@ pub(super) struct Sender<C> {
     dst: u32,
     src_port: u16,
     dst_port: u16,
-    /// The receiver's window from the last header, in units of 1 KiB.
+    /// The receiver's window in the last acknowledgement, in units of 1 KiB.
     offered: u16,
     /// Number of retransmissions of the SYN.
     syns_repeated: u8,

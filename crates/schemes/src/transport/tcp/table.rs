@@ -80,7 +80,7 @@ impl<T> Table<T> {
                 self.slots.reserve_exact(self.slots.len() / 4 + 1);
             }
             self.slots.push(state);
-            u32::try_from(self.slots.len() - 1).expect("a host must have fewer than 2^32 live flows")
+            u32::try_from(self.slots.len() - 1).expect("a host must have at most 2^32 live flows")
         };
         self.index.by_key.insert(key, slot);
         slot
@@ -155,8 +155,8 @@ mod tests {
         assert_eq!(size_of::<Slot<Sender<Dctcp>>>(), 192);
         assert_eq!(size_of::<Slot<Receiver>>(), 64);
         // A flow may take 512 B at both ends together, of which its loss state takes 160 B. The remaining 352 B must
-        // suffice for one slot, one hash-map entry and one timer entry at each end. A quarter of the slots may be
-        // spare, and the map may just have grown.
+        // suffice for one slot, one hash-map entry and one timer entry at each end. For every four slots in use, one
+        // more slot may be unused, and the map may just have grown.
         let map_entry = (size_of::<(u64, u32)>() + 1) * 16 / 7;
         assert!((128 + 64) * 5 / 4 + 2 * map_entry + 2 * size_of::<Reverse<(Time, u32)>>() <= 352);
     }

@@ -34,7 +34,7 @@ impl Place {
         Self { group, root, relative, children }
     }
 
-    /// Returns the edge to the child whose position differs from this member's position in this bit.
+    /// Returns the edge to the child whose `relative` is this member's `relative` plus 2^`bit`.
     fn child(self, bit: u32) -> Edge {
         let child = self.relative + (1 << bit);
         self.edge(child, child, bit)

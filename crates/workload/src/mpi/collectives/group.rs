@@ -36,18 +36,18 @@ impl Group {
         self.me
     }
 
-    /// Returns the rank of the member at a position, modulo the size of the group.
+    /// Returns the rank of the member at position `place`. Positions wrap around at the size of the group.
     #[must_use]
     pub fn rank(&self, place: u32) -> u32 {
         self.first + self.stride * (place % self.size)
     }
 
-    /// Returns the rank of the member `steps` positions after this member, modulo the size of the group.
+    /// Returns the rank of the member `steps` positions after this member. The first member follows the last member.
     pub(super) fn after(&self, steps: u32) -> u32 {
         self.rank(self.me + steps)
     }
 
-    /// Returns the rank of the member `steps` positions before this member, modulo the size of the group.
+    /// Returns the rank of the member `steps` positions before this member. The last member precedes the first member.
     pub(super) fn before(&self, steps: u32) -> u32 {
         self.rank(self.me + self.size - steps % self.size)
     }

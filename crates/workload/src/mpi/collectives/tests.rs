@@ -9,7 +9,7 @@ fn all(ranks: u32) -> Vec<BTreeSet<u32>> {
     vec![(0..ranks).collect(); ranks as usize]
 }
 
-/// Returns a function that runs a collective among a given number of ranks.
+/// Returns a function that runs a collective among a given number of ranks, and returns the result of [`play`].
 fn everybody(steps: impl Fn(Group) -> Steps) -> impl Fn(u32) -> Vec<BTreeSet<u32>> {
     move |ranks| play(ranks, |rank| steps(Group::world(rank, ranks)))
 }
@@ -64,8 +64,8 @@ fn trees_lead_to_and_from_any_root() {
     }
 }
 
-/// Each member's data travel once along every tree edge between the member and the root. The test compares the total
-/// number of bytes that all members send.
+/// In a gather or a scatter, each member's data travel once along every tree edge between the member and the root. In a
+/// reduction, one message travels along every edge. The test compares the total number of bytes that all members send.
 #[test]
 fn gathering_moves_each_share_once_an_edge() {
     for ranks in SIZES {

@@ -32,7 +32,7 @@ const LAYERS: u64 = 2;
 #[derive(Debug, Clone, Copy)]
 pub struct Bt {
     class: Class,
-    /// Number of slabs per dimension; also ranks per row and per column.
+    /// Number of slabs per dimension. It equals the number of ranks per row and per column.
     side: u32,
 }
 

@@ -28,7 +28,7 @@ const WORK: u64 = 41_500;
 
 /// The tag of the first round of scalar sums.
 const SUM: u32 = 100;
-/// The tag of round 0 of vector sums; each round has its own tag.
+/// The tag of round 0 of vector sums. Each round has its own tag.
 const VECTOR: u32 = 200;
 /// The tag of the exchange with the rank of the transposed block.
 const TRANSPOSE: u32 = 300;

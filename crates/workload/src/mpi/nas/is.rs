@@ -16,7 +16,7 @@ const CLASSES: [(u32, u32); 6] = [(16, 9), (20, 10), (23, 10), (25, 10), (27, 10
 const ITERATIONS: u32 = 10;
 /// Number of keys looked up for verification. Their counts are sent with the bucket counts.
 const TESTED: u64 = 5;
-/// Bytes of a key and of a count.
+/// Number of bytes of each key, and of each count.
 const INTEGER: u64 = 4;
 /// Computing time in ps per key and iteration. It was measured in class B with 64 ranks: 2.2 ms for 2^25 / 64 keys.
 const WORK: u64 = 4_200;

@@ -1,6 +1,6 @@
 //! MG: multigrid on a cube with wrap-around, divided into blocks. On each level, the ranks exchange the faces
 //! of their blocks. On levels with fewer points than ranks in a dimension, some ranks have no points. On the
-//! next finer level, these ranks receive their data from a neighbour that has points.
+//! next finer level, these ranks receive data from neighbours that have points on the coarser level.
 
 use super::{Class, DOUBLE, measured, power_of_two};
 use crate::WorkloadError;
@@ -56,7 +56,7 @@ impl Mg {
         Ok(Self { class, grid: [1 << x, 1 << y, 1 << z] })
     }
 
-    /// Returns the finest level; a dimension of level `k` has 2^k points.
+    /// Returns the number of the finest level. On level `k`, a dimension has 2^k points.
     fn finest(self) -> u32 {
         self.class.of(&CLASSES).0
     }

@@ -83,7 +83,8 @@ impl Digits {
     }
 }
 
-/// Returns the number of children per switch in a tree if it is equal at all levels; otherwise 2.
+/// Returns the number of children per switch of a tree if this number is equal at all levels. Returns 2 for other trees
+/// and other topologies.
 fn natural_radix(topology: &Topology) -> u32 {
     match topology.shape() {
         Shape::Xgft(size) if size.children.iter().all(|&k| k == size.children[0]) => size.children[0],

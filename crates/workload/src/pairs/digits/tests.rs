@@ -26,9 +26,10 @@ fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
 }
 
 /// Returns the links that D-mod-k takes in the 2-ary 5-tree (specifications/cee.md §1.1, §5.1). Each link is given by
-/// its direction (`true` for up), the level of its lower end, and two numbers that identify the link within the level.
-/// On the way up, the low `l - 1` digits of the destination choose among the switches of level `l` above the source.
-/// The next digit of the destination chooses the uplink of that switch.
+/// its direction (`true` for up), the level of its lower end, the number of the subtree whose top this end belongs to,
+/// and the low `level` digits of the destination. The last of these digits selects the uplink. The digits before it
+/// have selected the switch in the subtree. The way down begins where the way up ends, and leads through the subtrees
+/// of the destination.
 fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     let meet = 32 - (src ^ dst).leading_zeros();
     let low = move |level: u32| dst % (1 << level);
@@ -130,7 +131,7 @@ fn the_radix_is_the_trees_unless_it_is_given() {
     let quaternary = Pairs::Digits { pattern: Digits::Rotation, radix: Some(4) };
     assert!(each(&quaternary, &star(16), 1).contains(&(1 + 4 * 2, 2 + 4)));
     // On a 3 x 3 torus, the complement applies to coordinates, although 9 is not a power of 2. On a torus, transpose
-    // permutes bits only if the radix is given; without a radix it permutes coordinates.
+    // permutes bits only if the radix is given. Without a radix, it permutes coordinates.
     assert!(each(&digits(Digits::Complement), &torus(&[3, 3]), 1).contains(&(0, 8)));
     let bits = Pairs::Digits { pattern: Digits::Transpose, radix: Some(2) };
     assert_eq!(each(&bits, &torus(&[4, 4, 4]), 1).len(), 56);

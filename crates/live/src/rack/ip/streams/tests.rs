@@ -67,8 +67,8 @@ proptest! {
         }
     }
 
-    /// Arbitrary bytes of a stream are divided into packets of the lengths in their headers, and an incomplete rest. No
-    /// byte is lost or read twice.
+    /// Arbitrary bytes of a stream are divided into packets and an incomplete rest. Two bytes before each packet give
+    /// its length. No byte is lost or read twice.
     #[test]
     fn any_bytes_of_a_stream_are_packets_and_a_rest(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let (mut rest, mut taken) = (&bytes[..], 0);

@@ -1,8 +1,8 @@
 //! CUBIC's window (RFC 9438). After a loss, the window grows as a cubic function of time. The growth is slow near the
 //! window size at which the loss occurred.
 //!
-//! The cubic function takes seconds to rise, which is thousands of round trips in a data center. In a data center, the
-//! window therefore grows as a Reno sender's window would grow (the Reno-friendly region).
+//! The cubic function takes seconds to rise. In a data center, this is thousands of round trips, so the window grows as
+//! a Reno sender's window would grow (the Reno-friendly region).
 
 use super::{Acknowledged, CongestionControl, LossSign, Window};
 use crate::scheme::{Info, Make, Streams, Transport};
@@ -200,7 +200,8 @@ mod tests {
         {
             let passed = flow.now.since(Time::ZERO).as_ps() / 100_000_000_000;
             flow.rounds(usize::try_from(seconds * 10 + 1 - passed).expect("few"));
-            // The window equals the value that the function has one round trip later.
+            // `expected` is the function's value at this time. The window is slightly larger, because each
+            // acknowledgement moves the window towards the function's value one round trip later.
             assert_near(flow.cwnd(), expected, expected * 0.006);
         }
     }

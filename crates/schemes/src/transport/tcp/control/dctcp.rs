@@ -36,7 +36,7 @@ pub(crate) struct Dctcp {
     /// Estimate of the share of marked bytes (`DCTCP.Alpha`).
     alpha: f64,
     /// One past the highest sequence number that had been sent when the current observation window began
-    /// (`DCTCP.WindowEnd`). The window ends when later data is acknowledged.
+    /// (`DCTCP.WindowEnd`). The observation window ends when later data is acknowledged.
     window_end: u64,
     /// Bytes acknowledged in the current observation window.
     acked: u64,

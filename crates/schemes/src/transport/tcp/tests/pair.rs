@@ -266,13 +266,14 @@ impl<C: control::CongestionControl> Pair<C> {
         }
     }
 
-    /// Runs until no event remains. Asserts that this takes at most 10,000 s, which is enough for 160 timeouts of 60 s
-    /// in a row.
+    /// Runs until no event remains. Asserts that this happens within the first 10,000 s of simulated time, which is
+    /// enough for 160 timeouts of 60 s in a row.
     pub(super) fn finish(&mut self) {
         assert!(self.run(Time::ZERO + Duration::from_ms(10_000_000)), "still busy");
     }
 
-    /// For the only flow: the time of delivery, the time at which it closed, and the number of retransmissions.
+    /// For the only flow: the time at which it was delivered, the time at which its sender closed it, and the number of
+    /// its retransmissions.
     pub(super) fn outcome(&self) -> (Time, Time, u32) {
         let mut delivered = None;
         let mut closed = None;
