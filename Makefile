@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test licences book python report pages instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
+.PHONY: setup test licences book python report report-pictures pages instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -48,6 +48,10 @@ python:
 report:
 	cargo build -p raddle --locked
 	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -rs -c /dev/null --rootdir crates/cli/tests/report crates/cli/tests/report
+
+# The pictures of the report in the book, from the tests of the report.
+report-pictures: report
+	for name in clos torus tree; do cp target/report/book-$$name-light.png docs/src/images/report/$$name.png; done
 
 # The commands of the tutorial and of "Repeat a figure of a paper" print what the pages show. These are more than 100 runs, so
 # the program is optimised; `make instructions` has compiled most of it.

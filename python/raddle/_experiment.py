@@ -146,15 +146,15 @@ class Experiment:
 
         return networkx.node_link_graph(json.loads(self._native.node_link()), edges="edges")
 
-    def cells(self, seeds: int = 1) -> list[str]:
-        """The names of the cells of the sweep, with ``seeds`` replicas of each."""
+    def cells(self, seeds: int | None = None) -> list[str]:
+        """The names of the cells of the sweep, with ``seeds`` replicas of each (``[figure] seeds`` if ``None``, 1 by default)."""
         return self._native.cells(seeds)
 
     def sweep(
         self,
         out: str | os.PathLike[str] | None = None,
         *,
-        seeds: int = 1,
+        seeds: int | None = None,
         shard: tuple[int, int] | None = None,
         fail_fast: bool = False,
         force: bool = False,
@@ -167,9 +167,9 @@ class Experiment:
         """Runs the cells that the ``[[sweep]]`` tables span into subfolders of ``out``.
 
         A cell with finished results of the same inputs is skipped, so a sweep that was stopped continues where it was.
-        ``seeds`` runs each cell with that many seeds. ``shard=(2, 5)`` runs every fifth cell, beginning with the second
-        (from 1). ``fail_fast`` begins no further cell after one has failed, and none if one cannot run. ``style`` and
-        ``dpi`` are those of :func:`~raddle.reproduce`, for the pictures of the sweep; finished runs are only drawn anew.
+        ``seeds`` runs each cell with that many seeds; ``None`` takes their number from ``[figure]``, or is 1.
+        ``shard=(2, 5)`` runs every fifth cell, beginning with the second (from 1). ``fail_fast`` begins no further cell
+        after one has failed, and none if one cannot run. ``style`` and ``dpi`` are those of :func:`~raddle.reproduce`, for the pictures of the sweep; finished runs are only drawn anew.
         Other arguments are those of :meth:`run`.
 
         A cell whose settings do not fit together, such as a routing for a Clos network on a torus, cannot run. The others
@@ -179,7 +179,8 @@ class Experiment:
         ``on="ray"`` spreads the cells over the Ray cluster to which the program is connected, one CPU each; see
         :mod:`raddle.cluster`.
 
-        Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs.
+        Ctrl-C stops the sweep and raises :class:`~raddle.errors.Interrupted`, whose ``result`` has the finished runs, the
+        partial runs (``complete`` is false), and the table of both.
         """
         check_look(style, dpi)
         look = {key: value for key, value in (("figure__style", style), ("figure__dpi", dpi)) if value is not None}
@@ -195,11 +196,12 @@ class Experiment:
             )
             shown.interrupted = interrupted
         runs = {name: Run(folder) for name, folder in zip(names, folders, strict=True) if folder}
-        text, summary = results or (f"{len(runs)} of {len(names)} cells have run", "{}")
+        complete = sum(run.complete for run in runs.values())
+        text, summary = results or (f"{complete} of {len(names)} cells have run", "{}")
         sweep = Sweep(directory, runs, dict(refused), text, json.loads(summary))
         sweep._owner = owner
         if interrupted:
-            raise Interrupted("the sweep was interrupted; the finished runs are in `result`", result=sweep)
+            raise Interrupted(f"the sweep was interrupted after {complete} of {len(names)} cells", result=sweep)
         return sweep
 
     def __repr__(self) -> str:

@@ -117,7 +117,7 @@ class Sweep:
     @property
     def complete(self) -> bool:
         """True if the sweep has the results of all cells."""
-        return bool(self.summary) and not self.refused
+        return bool(self.summary) and not self.refused and not self.summary["unfinished"]
 
     @property
     def table(self) -> Table:

@@ -1444,7 +1444,7 @@ class Sweep(TypedDict, total=False):
     """The dotted key that takes the values. If left out, each value has a `label` and keys to `set`."""
 
     name: str
-    """Name of the sweep. Plots and claims refer to the sweep by this name."""
+    """Name of the sweep. Plots and claims refer to the sweep by this name. A sweep whose `key` is `engine.seed` is always called `seed`: its cells are replicas, and results are means over them."""
 
     values: list[Any]
     """The values of `key`, or tables with `label` and `set`."""
@@ -2119,6 +2119,9 @@ class Root(TypedDict, total=False):
 
     figure: Figure
     """Title and settings of a figure."""
+
+    folder: str
+    """The folder to which names of files in the experiment are relative. By default, the folder of the experiment's file."""
 
     plot: list[Plot]
     """The plots of a figure."""

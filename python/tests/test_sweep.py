@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import polars
+import pyarrow
 import pytest
 from conftest import long, small
 
@@ -16,9 +17,18 @@ def test_a_sweep_has_a_run_for_each_cell_and_a_table(tmp_path: Path) -> None:
     assert list(sweep.runs) == small(sweep=SWEEP).cells(seeds=2)
     table = polars.DataFrame(sweep.table)
     assert table["routing"].to_list() == ["ecmp", "ecmp", "drill", "drill"]
-    assert table["seed"].to_list() == [1.0, 2.0, 1.0, 2.0]
+    assert table["seed"].to_list() == [1, 2, 1, 2] and table["seed"].dtype == polars.Int64
+    meanings = pyarrow.table(sweep.table).schema
+    assert meanings.field("fct_p99_us").metadata[b"definition"] == b"99th percentile of the FCTs of finished flows"
+    assert meanings.field("routing").metadata[b"definition"] == b"label of the cell in the sweep `routing`"
     assert table["digest"].to_list() == [run.digest for run in sweep.runs.values()]
     assert sweep.complete and "slowdown" in str(sweep)
+
+
+def test_the_number_of_seeds_comes_from_the_figure(tmp_path: Path) -> None:
+    experiment = small(figure={"title": "FCT", "seeds": 2})
+    assert experiment.cells() == ["seed 1", "seed 2"] and experiment.cells(seeds=1) == ["run"]
+    assert list(experiment.sweep(tmp_path / "out").runs) == experiment.cells()
 
 
 def test_a_finished_cell_is_not_run_again(tmp_path: Path) -> None:
@@ -58,7 +68,9 @@ def test_ctrl_c_stops_a_sweep(tmp_path: Path) -> None:
     with pytest.raises(raddle.Interrupted) as caught:
         long(sweep=SWEEP).sweep(tmp_path / "out", threads=1, progress=True)
     sweep = caught.value.result
-    assert not sweep.complete and list(sweep.runs) == ["ecmp"]
+    assert not sweep.complete and list(sweep.runs) == ["ecmp"] and not sweep.runs["ecmp"].complete
+    assert sweep.table["complete"] == [False] and "unfinished cells: 2" in str(sweep)
+    assert str(caught.value) == "the sweep was interrupted after 0 of 2 cells"
 
 
 def test_a_cell_that_cannot_run_is_told_and_the_others_run(tmp_path: Path) -> None:

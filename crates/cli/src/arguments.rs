@@ -156,7 +156,8 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         what: Option<Listed>,
     },
-    /// Print the completions of a shell: `raddle completions bash > /etc/bash_completion.d/raddle`.
+    /// Print the completions of a shell: `raddle completions bash > /etc/bash_completion.d/raddle`. In bash and zsh they
+    /// include the names of templates, papers, figures, schemes and keys.
     Completions {
         /// The shell.
         shell: Shell,
@@ -323,9 +324,9 @@ pub(crate) struct Sweep {
     #[command(flatten)]
     pub(crate) run: Run,
     /// Run each cell with this number of successive seeds; the first is the experiment's seed. Tables then show means
-    /// and 95% confidence intervals.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) seeds: u64,
+    /// and 95% confidence intervals. The default is `seeds` of `[figure]` if the file has it, and 1 otherwise.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seeds: Option<u64>,
     /// Run only every N-th cell, starting with the I-th cell, as in `2/4`. The other shards run elsewhere and write
     /// into the same directory. When all shards are done, the same command without `--shard` makes the tables of the
     /// whole sweep.

@@ -15,28 +15,23 @@ pub(crate) fn examine() -> Result<(String, Value), Error> {
     let disk = disk::free(Path::new(".")).ok();
     let feasible = memory.map(|limit| memory::feasible(limit.bytes)).transpose()?.unwrap_or_default();
 
-    let row = |what: &str, found: String, note: &str| vec![what.to_owned(), found, note.to_owned()];
     let unknown = || "unknown: the system does not report it".to_owned();
-    let mut rows = vec![
-        row("raddle", raddle_lab::VERSION.to_owned(), ""),
-        row("engines", engines.join(", "), "all of them run without privileges"),
-        row(
-            "memory for runs",
-            memory.map_or_else(unknown, |limit| limit.to_string()),
-            "a run that needs more is refused",
-        ),
-        row(
-            "disk",
-            disk.map_or_else(unknown, |free| format!("{} free", memory::show(free.0))),
-            "of this folder",
-        ),
-    ];
-    rows.extend(findings.iter().map(|Finding { what, found, lacks }| {
-        let verdict =
-            lacks.as_ref().map_or("ok for live runs".to_owned(), |lacks| format!("PROBLEM: {lacks}"));
-        row(what, found.clone(), &verdict)
-    }));
-    let mut text = raddle_lab::table(&rows);
+    let memory_text = memory.map_or_else(unknown, |limit| limit.to_string());
+    let disk_text = disk.map_or_else(unknown, |free| format!("{} free in this folder", memory::show(free.0)));
+    let mut text = lines(&[
+        ("raddle", raddle_lab::VERSION.to_owned()),
+        ("engines", format!("{}; all of them run without privileges", engines.join(", "))),
+        ("memory for runs", format!("{memory_text}; a run that needs more is refused")),
+        ("disk", disk_text),
+    ]);
+    text.push_str("\nfor live runs; simulations need none of this\n");
+    let live_lines: Vec<_> = findings
+        .iter()
+        .map(|Finding { what, found, lacks }| {
+            (*what, lacks.as_ref().map_or(format!("ok: {found}"), |lacks| format!("{found}; {lacks}")))
+        })
+        .collect();
+    text.push_str(&lines(&live_lines));
     if !feasible.is_empty() {
         let sizes: Vec<_> = feasible
             .iter()
@@ -65,4 +60,10 @@ pub(crate) fn examine() -> Result<(String, Value), Error> {
         "live": live,
     });
     Ok((text, json))
+}
+
+/// A line for each name and its text. The texts begin in the same column.
+fn lines(named: &[(&str, String)]) -> String {
+    let width = named.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    named.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect()
 }

@@ -9,6 +9,7 @@
 mod arguments;
 mod cluster;
 mod commands;
+mod completions;
 mod doctor;
 mod init;
 mod interrupt;

@@ -4,6 +4,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_lab::figure::statements::Listed;
 use raddle_lab::sweep::CellEnd;
 use raddle_lab::{Error, RunState};
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -55,6 +56,8 @@ pub(crate) struct Bars {
     /// Number of runs that have ended, and how many of them did not run now, because they were already finished or
     /// cannot run.
     ended: Mutex<(usize, usize)>,
+    /// The errors of cells that cannot run, as far as they were printed.
+    told: Mutex<HashSet<String>>,
     quiet: bool,
 }
 
@@ -73,16 +76,20 @@ impl Bars {
             .collect();
         #[expect(clippy::disallowed_methods, reason = "the estimate of the time left uses the wall clock")]
         let begin = Instant::now();
-        Self { all, bars, begin, ended: Mutex::default(), quiet }
+        Self { all, bars, begin, ended: Mutex::default(), told: Mutex::default(), quiet }
     }
 
     /// Reports how a cell of a sweep has ended, and estimates the time left for the sweep.
     pub(crate) fn end_cell(&self, cell: usize, end: &CellEnd) {
         match end {
+            _ if end.is_stopped() => self.tell(cell, "", "stopped; its records are partial"),
             CellEnd::Ran(run) if run.was_there => self.end(cell, "already finished", false),
             CellEnd::Ran(_) => self.end(cell, "done", true),
             CellEnd::Refused(problem) => {
-                self.end(cell, &format!("cannot run: {}", problem.in_one_line()), false);
+                let why = problem.in_one_line();
+                let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(why.clone());
+                let what = if is_new { &format!("cannot run: {why}") } else { "cannot run (error above)" };
+                self.end(cell, what, false);
             }
         }
     }
@@ -101,12 +108,16 @@ impl Bars {
             0 => String::new(),
             ran => format!("about {:.0} s left", seconds / ran as f64 * (all - *ended) as f64),
         };
+        self.tell(run, &format!("{ended}/{all} "), format!("{what}, {left}").trim_end_matches(", "));
+    }
+
+    /// Replaces the bar of a run by a line: `before`, the name of the run, and `what`.
+    fn tell(&self, run: usize, before: &str, what: &str) {
         let name = self.bars[run].prefix();
         self.bars[run].finish_and_clear();
         if !self.quiet {
-            let line = format!("{ended}/{all} {name}: {what}, {left}");
             // The bars are redrawn below the line. A closed stderr is not an error.
-            let _ = self.all.suspend(|| writeln!(io::stderr(), "{}", line.trim_end_matches(", ")));
+            let _ = self.all.suspend(|| writeln!(io::stderr(), "{before}{name}: {what}"));
         }
     }
 

@@ -76,6 +76,15 @@ pub fn keys() -> Part {
     Part::new("keys", keys::names())
 }
 
+/// The names of schemes, topologies, workloads, keys and figures, which [`explain`] describes.
+#[must_use]
+pub fn names(registry: &Registry) -> Vec<String> {
+    let mut parts = schemes(registry);
+    parts.extend([topologies(registry), workloads(), keys()]);
+    let names = parts.into_iter().flat_map(|part| part.items).map(|(name, _)| name);
+    names.chain(figure::names()).collect()
+}
+
 /// An embedded figure, as the list of figures shows it.
 #[derive(Debug, Clone, Serialize)]
 pub struct ListedFigure {

@@ -18,18 +18,16 @@ const PAGE: &str = include_str!("../../../docs/src/definitions.md");
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Definition {
     term: String,
+    /// The words between the term and the colon, such as `of a link (share of the run)`. Empty if there are none.
+    aside: String,
     meaning: String,
-    /// True if a colon follows the term immediately. If false, `meaning` continues the sentence that the term begins.
-    #[serde(skip)]
-    ends_with_colon: bool,
 }
 
 impl Definition {
     /// The names by which users ask for the term: the names in the term itself, such as `finished` and `unfinished`,
     /// and the names in parentheses before the colon, such as `assigned_rate`.
     fn names(&self) -> impl Iterator<Item = String> {
-        let before_colon = self.meaning.split_once(':').map_or("", |(before, _)| before);
-        let in_parentheses = before_colon.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+        let in_parentheses = self.aside.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
         let others = in_parentheses.map_or("", |(names, _)| names);
         self.term
             .split([',', '(', ')'])
@@ -83,9 +81,9 @@ pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
     let columns: Vec<_> = of_runs.chain(of_sweeps).collect();
     let quantity = quantities().find(|&(known, ..)| known == name);
     let mut lines: Vec<String> = Vec::new();
-    for Definition { term, meaning, ends_with_colon } in &defined {
-        let gap = if *ends_with_colon { ": " } else { " " };
-        lines.push(format!("{term}{gap}{meaning}"));
+    for Definition { term, aside, meaning } in &defined {
+        let gap = if aside.is_empty() { "" } else { " " };
+        lines.push(format!("{term}{gap}{aside}: {meaning}"));
     }
     for (file, meaning) in &columns {
         lines.push(format!("column `{name}` of {file}: {meaning}"));
@@ -105,15 +103,15 @@ pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
     (!lines.is_empty()).then(|| (format!("{name}\n{}\n", lines.join("\n\n")), json))
 }
 
-/// The definitions in the order of the page. A definition is a list item that begins with a bold term.
+/// The definitions in the order of the page. A definition is a list item that begins with a bold term. A colon stands
+/// before its meaning.
 pub(crate) fn all() -> Vec<Definition> {
     let mut found: Vec<Definition> = Vec::new();
     let mut is_open = false;
     for line in PAGE.lines() {
-        if let Some((term, meaning)) = line.strip_prefix("- **").and_then(|rest| rest.split_once("**")) {
-            let ends_with_colon = meaning.starts_with(": ");
-            let meaning = plain(meaning.trim_start_matches(": "));
-            found.push(Definition { term: plain(term), meaning, ends_with_colon });
+        if let Some((term, rest)) = line.strip_prefix("- **").and_then(|rest| rest.split_once("**")) {
+            let (aside, meaning) = rest.split_once(": ").unwrap_or((rest, ""));
+            found.push(Definition { term: plain(term), aside: plain(aside), meaning: plain(meaning) });
             is_open = true;
         } else if let (Some(last), true) = (found.last_mut(), is_open && line.starts_with("  ")) {
             last.meaning.push(' ');
@@ -125,7 +123,8 @@ pub(crate) fn all() -> Vec<Definition> {
     found
 }
 
-/// The text of `markdown` without asterisks and backticks, and with only the words of each link.
+/// The text of `markdown` without asterisks and backticks, and with only the words of each link. Links in parentheses are
+/// left out, because without its address, `([how](page.md))` says nothing.
 fn plain(markdown: &str) -> String {
     let mut text = String::new();
     let mut rest = markdown;
@@ -138,9 +137,16 @@ fn plain(markdown: &str) -> String {
             rest = link;
             continue;
         };
-        text.push_str(before);
-        text.push_str(words);
-        rest = after;
+        match (before.strip_suffix('('), after.strip_prefix(')')) {
+            (Some(before), Some(after)) => {
+                text.push_str(before.trim_end());
+                rest = after;
+            }
+            _ => {
+                text.extend([before, words]);
+                rest = after;
+            }
+        }
     }
     text.push_str(rest);
     text.replace(['*', '`'], "").trim().to_owned()
@@ -158,11 +164,17 @@ mod tests {
         for term in ["FCT", "Ideal FCT", "Slowdown", "Goodput", "Queue", "Drops", "Digest", "Makespan"] {
             assert!(all.iter().any(|definition| definition.term == term), "{term}");
         }
-        assert!(
-            all.iter()
-                .all(|Definition { term, meaning, .. }| !format!("{term}{meaning}").contains(['*', '`'])
-                    && !meaning.contains("]("))
-        );
+        for Definition { term, aside, meaning } in all {
+            let text = format!("{term} {aside}: {meaning}");
+            assert!(!text.contains(['*', '`']) && !text.contains("]("), "{text}");
+            assert!(!aside.starts_with(','), "a colon must stand before the meaning: {text}");
+            assert!(meaning.split(' ').count() > 3 && meaning.ends_with('.'), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_link_in_parentheses_is_left_out() {
+        assert_eq!(plain("lost ([why](a.md)). `x` of [the page](b.md) (c)"), "lost. x of the page (c)");
     }
 
     #[test]

@@ -114,15 +114,14 @@ fn memory() -> Finding {
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    let found = kib.map_or("unknown: the system does not report it".to_owned(), |kib| {
-        format!(
-            "{} MiB \
-                            free",
-            kib / 1_024
-        )
-    });
-    let lacks = "a live run of usual size needs 300 MiB, 200 MiB of them for packets; free some memory";
-    Finding::new("memory", kib.is_none_or(|kib| kib >= 300 << 10), found, lacks)
+    let is_enough = kib.is_none_or(|kib| kib >= 300 << 10);
+    let found = match kib {
+        None => "unknown: the system does not report it",
+        Some(_) if is_enough => "enough for a rack of usual size",
+        Some(_) => "not enough for a rack of usual size",
+    };
+    let lacks = "a rack of usual size needs 300 MiB, 200 MiB of them for packets; free some memory";
+    Finding::new("memory", is_enough, found, lacks)
 }
 
 /// Checks that this process may make network namespaces.

@@ -128,9 +128,9 @@ impl Document {
         write_node_link(&topology).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The names of the sweep's cells, with `seeds` replicas of each.
-    fn cells(&self, py: Python<'_>, seeds: u64) -> PyResult<Vec<String>> {
-        let cells = self.replicated(seeds).map_err(|error| exception(py, &error))?;
+    /// The names of the sweep's cells, with `seeds` replicas of each, or as many as `[figure]` asks for.
+    fn cells(&self, py: Python<'_>, seeds: Option<u64>) -> PyResult<Vec<String>> {
+        let cells = sweep::replicated(&self.0, seeds).map_err(|error| exception(py, &error))?;
         Ok(cells.iter().map(Cell::name).collect())
     }
 
@@ -138,7 +138,8 @@ impl Document {
     /// `spread` is given, it does the runs in other processes ([`Spread`]). Returns four values:
     /// - the folder of each cell, or `None` for a cell without results,
     /// - the name and the exception of each cell that cannot run,
-    /// - the results of all cells as a text and a JSON text, if all cells of the sweep have ended,
+    /// - the results of all cells as a text and a JSON text, if all cells of the sweep have ended or Ctrl-C
+    ///   stopped it,
     /// - whether Ctrl-C stopped the sweep.
     #[expect(clippy::too_many_arguments, reason = "callers in Python pass the arguments by name")]
     #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
@@ -146,7 +147,7 @@ impl Document {
         &self,
         py: Python<'_>,
         out: PathBuf,
-        seeds: u64,
+        seeds: Option<u64>,
         shard: Option<(usize, usize)>,
         fail_fast: bool,
         force: bool,
@@ -162,7 +163,7 @@ impl Document {
         let notes = Notes::default();
         let spread = spread.map(Spread::new);
         let (swept, interrupted) = attend(py, watch.as_ref(), |stop, news| {
-            let mut cells = self.replicated(seeds)?;
+            let mut cells = sweep::replicated(&self.0, seeds)?;
             if let Some(shard) = shard {
                 cells = shard.of(cells);
             }
@@ -186,9 +187,9 @@ impl Document {
                 notes.add(refused.to_string());
             }
             let is_stopped = stop.load(std::sync::atomic::Ordering::Relaxed);
-            let is_whole = !is_stopped && shard.is_none() && ends.iter().all(Option::is_some);
-            let results = is_whole.then(|| Results::write(&self.0, &cells, &ends, out)).transpose()?;
-            let texts = results.map(|results| (results.to_string(), results.json().to_string()));
+            let has_results = shard.is_none() && (is_stopped || ends.iter().all(Option::is_some));
+            let results = has_results.then(|| Results::write(&self.0, &cells, &ends, out)).transpose()?;
+            let texts = results.flatten().map(|results| (results.to_string(), results.json().to_string()));
             let folder = |end| match end {
                 CellEnd::Ran(run) => Some(run.directory),
                 CellEnd::Refused(_) => None,
@@ -201,12 +202,6 @@ impl Document {
             swept.map_err(|error: Error| Spread::exception(spread.as_ref(), py, &error))?;
         let refused = refused.iter().map(|(cell, problem)| (cell.name(), of_problem(py, problem.clone())));
         Ok((folders, refused.collect(), texts, interrupted))
-    }
-}
-
-impl Document {
-    fn replicated(&self, seeds: u64) -> Result<Vec<Cell>, Error> {
-        sweep::replicated(self.0.cells()?, seeds)
     }
 }
 

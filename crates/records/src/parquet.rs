@@ -176,7 +176,7 @@ impl<R: Row> TableWriter<R> {
         note(writer, SCHEMA_NOTE, &SCHEMA_VERSION.to_string());
         note(writer, "raddle.complete", &complete.to_string());
         for column in R::COLUMNS {
-            note(writer, &format!("raddle.definition.{}", column.name), column.definition);
+            note_definition(writer, column.name, column.definition);
         }
         for &(key, value) in metadata {
             note(writer, key, value);
@@ -205,6 +205,11 @@ pub(crate) fn properties() -> ParquetResult<WriterProperties> {
 /// Adds an entry to a file's key-value metadata.
 pub(crate) fn note(writer: &mut SerializedFileWriter<File>, key: &str, value: &str) {
     writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value.to_owned()));
+}
+
+/// Adds the definition of a column to a file's key-value metadata.
+pub(crate) fn note_definition(writer: &mut SerializedFileWriter<File>, column: &str, definition: &str) {
+    note(writer, &format!("raddle.definition.{column}"), definition);
 }
 
 fn schema<R: Row>() -> ParquetResult<Arc<Type>> {

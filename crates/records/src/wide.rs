@@ -1,6 +1,6 @@
 //! Tables whose columns are known only at run time, such as the tables of a sweep. They are written as CSV and Parquet.
 
-use crate::parquet::{note, properties};
+use crate::parquet::{note, note_definition, properties};
 use crate::part_file::PartFile;
 use crate::{RecordsError, write_file};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -105,19 +105,30 @@ impl WideTable {
         write_file(path, text.as_bytes())
     }
 
-    /// Writes the table as a Parquet file, in which each column may lack values.
+    /// Writes the table as a Parquet file, in which each column may lack values. `definition` is called with the name of
+    /// each column. The file has the definitions as metadata.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn write_parquet(&self, path: &Path, name: &str) -> Result<(), RecordsError> {
+    pub fn write_parquet(
+        &self,
+        path: &Path,
+        name: &str,
+        definition: impl Fn(&str) -> Option<String>,
+    ) -> Result<(), RecordsError> {
         let part = PartFile::create(path)?;
         let file = part.file().try_clone().map_err(|source| part.error(source))?;
-        self.write_into(file, name)
+        self.write_into(file, name, definition)
             .map_err(|source| RecordsError::Parquet { path: part.temporary().to_owned(), source })?;
         part.finish()
     }
 
-    fn write_into(&self, file: File, name: &str) -> ParquetResult<()> {
+    fn write_into(
+        &self,
+        file: File,
+        name: &str,
+        definition: impl Fn(&str) -> Option<String>,
+    ) -> ParquetResult<()> {
         let mut fields = Vec::new();
         for (index, column) in self.columns.iter().enumerate() {
             let (physical, logical) = match self.kind(index) {
@@ -144,6 +155,11 @@ impl WideTable {
         }
         group.close()?;
         note(&mut writer, "raddle.table", name);
+        for column in &self.columns {
+            if let Some(words) = definition(column) {
+                note_definition(&mut writer, column, &words);
+            }
+        }
         writer.finish().map(drop)
     }
 
@@ -229,7 +245,7 @@ mod tests {
     fn parquet_holds_the_same_values() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("sweep.parquet");
-        table().write_parquet(&path, "sweep").expect("written");
+        table().write_parquet(&path, "sweep", |_| None).expect("written");
         let reader = SerializedFileReader::new(File::open(path).expect("a file")).expect("Parquet");
         let rows = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row").to_string());
         assert_eq!(
@@ -245,8 +261,13 @@ mod tests {
     fn the_reader_returns_values_of_all_types() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("sweep.parquet");
-        table().write_parquet(&path, "sweep").expect("written");
+        let definition = |column: &str| (column == "load").then(|| "offered load".to_owned());
+        table().write_parquet(&path, "sweep", definition).expect("written");
         let read = crate::Table::read(&path).expect("a table");
+        let definitions: Vec<_> =
+            read.metadata.iter().filter(|(key, _)| key.starts_with("raddle.definition.")).collect();
+        let (key, words) = ("raddle.definition.load".to_owned(), "offered load".to_owned());
+        assert_eq!(definitions, [(&key, &words)]);
         let text = |text: &str| Some(text.to_owned());
         let expected = [
             ("routing", Values::Text(vec![text("ecmp, hashed"), text("a \"b\"")])),

@@ -6,6 +6,7 @@ mod reproduce;
 use crate::Ended;
 use crate::arguments::{Act, Arguments, Command, Format, Listed, Live, Run, Scale, Sweep, Topo, Torture};
 use crate::cluster::Cluster;
+use crate::completions;
 use crate::doctor;
 use crate::init::{TEMPLATES, Template, init};
 use crate::show::{self, Bars};
@@ -52,9 +53,7 @@ pub(crate) fn execute(
         Command::List { what } => list(*what, registry, output),
         Command::Init { template, out } => session.init(template.as_deref(), out),
         Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut Arguments::command(), "raddle", &mut script);
-            show::result(&String::from_utf8_lossy(&script))?;
+            show::result(&completions::script(*shell, registry))?;
             Ok(Ended::Done)
         }
         Command::Man { out } => {
@@ -306,7 +305,7 @@ impl Session<'_> {
         let Self { output, stop, .. } = self;
         let look = look.overrides();
         let document = self.load(run, &look.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let mut cells = sweep::replicated(document.cells()?, *seeds)?;
+        let mut cells = sweep::replicated(&document, *seeds)?;
         if let Some(shard) = shard {
             cells = shard.of(cells);
         }
@@ -363,28 +362,34 @@ impl Session<'_> {
             output.print(|| refused.to_string(), || json!({ "refused": refused.json() }))?;
             return Ok(Ended::CheckFailed);
         }
-        if is_interrupted || ends.iter().any(Option::is_none) {
+        let is_left = |end: &&Option<CellEnd>| end.as_ref().is_none_or(CellEnd::is_stopped);
+        let left = ends.iter().filter(is_left).count();
+        let done = cells.len() - left - refused.iter().count();
+        let mut has_failed = false;
+        if shard.is_none()
+            && (left == 0 || is_interrupted)
+            && let Some(results) = Results::write(&document, &cells, &ends, out)?
+        {
+            renamed.tell();
+            output.print(|| results.to_string(), || results.json())?;
+            has_failed = !results.failures().is_empty();
+        }
+        if left > 0 {
             show::warn(&format!(
-                "not all cells have run; repeat the command to continue in {}",
+                "{done} of {} cells have run; repeat the command to continue in {}",
+                cells.len(),
                 directory.display()
             ));
             return Ok(if is_interrupted { Ended::Interrupted } else { Ended::RunFailed });
         }
-        let has_failed = if let Some(shard) = shard {
-            let done = names.len() - refused.iter().count();
+        if let Some(shard) = shard {
             let mut text = format!("shard {shard} is done: {done} cells in {}", directory.display());
             if !refused.is_empty() {
                 text += &format!("\n{refused}");
             }
             let json = || json!({ "shard": shard.to_string(), "cells": names, "refused": refused.json() });
             output.print(|| text, json)?;
-            false
-        } else {
-            let results = Results::write(&document, &cells, &ends, out)?;
-            renamed.tell();
-            output.print(|| results.to_string(), || results.json())?;
-            !results.failures().is_empty()
-        };
+        }
         Ok(if has_failed {
             Ended::RunFailed
         } else if refused.is_empty() {

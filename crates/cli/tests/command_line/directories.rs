@@ -98,7 +98,7 @@ fn written(directory: &Path) -> std::time::SystemTime {
 
 /// Waits until `folder` has an entry whose name begins with `prefix`, such as the temporary folder of a run. Returns
 /// the name of the entry.
-fn begun(folder: &Path, prefix: &str) -> String {
+pub(crate) fn begun(folder: &Path, prefix: &str) -> String {
     let since = Instant::now();
     loop {
         if let Some(name) = names(folder).into_iter().find(|name| name.starts_with(prefix)) {

@@ -103,6 +103,29 @@ fn completions_and_manual_pages_name_every_command() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn bash_completes_the_names_of_templates_figures_and_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("script"), stdout(&raddle(folder.path(), "completions bash"))).unwrap();
+    for (command, begun, word) in [
+        ("init", "le", "leaf-spine"),
+        ("reproduce", "pdq/fig3", "pdq/fig3a"),
+        ("reproduce", "pd", "pdq"),
+        ("explain", "dct", "dctcp"),
+        ("explain", "topology.link_r", "topology.link_rate"),
+        ("explain", "r2c2/fig2", "r2c2/fig2"),
+    ] {
+        let line = format!(
+            "source ./script; COMP_WORDS=(raddle {command} {begun}); COMP_CWORD=2; _raddle raddle {begun} {command}; \
+             printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        );
+        let output = Command::new("bash").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+        let completed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(completed.lines().any(|completed| completed == word), "{command} {begun}: {output:?}");
+    }
+}
+
 #[test]
 fn bad_input_exits_with_2_and_leaves_nothing() {
     let folder = folder();

@@ -1,6 +1,7 @@
 //! `raddle report`.
 
 use super::directories::SMALL;
+use super::shell::json;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -39,4 +40,37 @@ fn a_folder_without_runs_has_no_report() {
     let output = raddle(folder.path(), "report empty");
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(!folder.path().join("report.html").exists());
+}
+
+#[test]
+fn a_run_of_own_files_can_be_reported_and_run_again_in_any_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = folder.path().join("mine");
+    let done = |folder: &Path, arguments: &str| json(&raddle(folder, &format!("{arguments} --format json")));
+    done(folder.path(), "init own-topology --out mine");
+    fs::write(mine.join("sizes.txt"), "1000 0\n2000 100\n").unwrap();
+    fs::write(mine.join("flows.txt"), "1\n0 2 3 100 9000 0.000001\n").unwrap();
+    let own = fs::read_to_string(mine.join("own-topology.toml")).unwrap();
+    let sizes =
+        own.replace("kind = \"exponential\", mean = \"100 KB\"", "kind = \"cdf\", file = \"sizes.txt\"");
+    let (topology, rest) = own.split_once("[workload]").unwrap();
+    let (_, scheme) = rest.split_once("[scheme]").unwrap();
+    let flows = format!("{topology}[workload]\nfile = \"flows.txt\"\nformat = \"hpcc\"\n[scheme]{scheme}");
+    let search = format!(
+        "{sizes}\n[search]\nkey = \"workload.flows\"\nrange = [0, 2]\nof = \"fct\"\nat_least = 0.0\n"
+    );
+    for (name, text) in [("own", &own), ("sizes", &sizes), ("flows", &flows), ("search", &search)] {
+        fs::write(mine.join(name).with_extension("toml"), text).unwrap();
+        let first = done(folder.path(), &format!("run mine/{name}.toml"));
+        let elsewhere = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out").join(name);
+        let again = done(elsewhere.path(), &format!("run {}/experiment.toml", out.display()));
+        if name == "search" {
+            assert_eq!(again, first);
+            continue;
+        }
+        assert_eq!((&again["digest"], &again["inputs"]), (&first["digest"], &first["inputs"]), "{name}");
+        let report = raddle(elsewhere.path(), &format!("report {}", out.display()));
+        assert!(report.status.success(), "{name}: {}", String::from_utf8_lossy(&report.stderr));
+    }
 }

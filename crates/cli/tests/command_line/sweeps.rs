@@ -1,8 +1,12 @@
 //! `raddle sweep` from outside: its cells, tables and pictures.
 
-use crate::shell::{SMALL, SWEEP, folder, json, names, raddle, stdout, swept};
+#[cfg(unix)]
+use crate::directories::begun;
+use crate::shell::{SMALL, SWEEP, command, folder, json, names, raddle, stdout, swept};
 use serde_json::Value;
 use std::fs;
+#[cfg(unix)]
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_sweep_runs_each_cell_once() {
@@ -31,7 +35,8 @@ fn a_cell_that_cannot_run_is_told_and_the_others_run() {
     };
     let (code, text, told) = swept("");
     assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("conga, seed 1: cannot run: grid.toml:19:19: `conga` needs"), "{told}");
+    assert!(told.contains("1/4 conga, seed 1: cannot run: grid.toml:19:19: `conga` needs"), "{told}");
+    assert!(told.contains("2/4 conga, seed 2: cannot run (error above)\n"), "{told}");
     assert!(
         text.contains("2 of 4 cells cannot run:\n  conga, seed 1; conga, seed 2\n    grid.toml:19:19: "),
         "{text}"
@@ -54,8 +59,9 @@ fn a_cell_that_cannot_run_is_told_and_the_others_run() {
     );
     let (code, text, _) = swept("--dry-run");
     assert!(code == Some(1) && text.contains("# conga, seed 2\n# cannot run: grid.toml:19:19: "), "{text}");
-    let (code, text, _) = swept("--fail-fast --out fast");
+    let (code, text, told) = swept("--fail-fast --out fast");
     assert!(code == Some(1) && text.starts_with("1 of 4 cells cannot run:"), "{text}");
+    assert_eq!((text.matches("`conga` needs").count(), told.as_str()), (1, ""));
     assert!(!folder.path().join("fast").exists());
     // An error of the file, or of all cells, is an error of the command.
     let wrong = grid.replace("flows = 300", "flows = 300\nflos = 3");
@@ -64,7 +70,7 @@ fn a_cell_that_cannot_run_is_told_and_the_others_run() {
     assert!(code == Some(2) && told.contains("unknown key `flos`"), "{told}");
     fs::write(folder.path().join("grid.toml"), grid.replace("\"ecmp\", ", "")).unwrap();
     let (code, _, told) = swept("--out none");
-    assert!(code == Some(2) && told.contains("`conga` needs"), "{told}");
+    assert!(code == Some(2) && told.matches("`conga` needs").count() == 1, "{told}");
     assert_eq!(names(folder.path()), ["grid.toml", "out"]);
 }
 
@@ -85,7 +91,7 @@ fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
     assert!(told.contains("6/6 ") && told.contains(" s in all"), "{told}");
     let results = folder.path().join("d/sweep_results");
     let pictures = ["figure.pdf", "figure.png", "figure.svg"];
-    let files = [&pictures[..], &["manifest.json", "sweep.csv", "sweep.parquet"]].concat();
+    let files = [&pictures[..], &["labels.json", "manifest.json", "sweep.csv", "sweep.parquet"]].concat();
     assert_eq!(names(&results), files);
     assert!(fs::read_to_string(results.join("figure.svg")).unwrap().contains("mean of n = 3 seeds"));
     let table = fs::read_to_string(results.join("sweep.csv")).unwrap();
@@ -94,6 +100,34 @@ fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
     let twice = raddle(folder.path(), "sweep drawn.toml --seeds 3 --out d --quiet --format json");
     let means = &json(&twice)["groups"][1]["measures"]["fct_mean_us"];
     assert!(means["mean"].as_f64().unwrap() > 0.0 && means["margin_95"].as_f64().unwrap() > 0.0, "{means}");
+}
+
+#[test]
+fn replicas_come_from_the_figure_or_from_a_sweep_of_the_seed() {
+    let folder = folder();
+    let figure = "\n[figure]\ntitle = \"FCT\"\nseeds = 2\n";
+    let seeds = "\n[[sweep]]\nname = \"replica\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n";
+    let groups = |name: &str, added: &str, options: &str| {
+        fs::write(folder.path().join(name), [SMALL, added].concat()).unwrap();
+        json(&raddle(folder.path(), &format!("sweep {name} --format json {options}")))["groups"].clone()
+    };
+    let of_figure = groups("figure.toml", figure, "");
+    assert_eq!((&of_figure[0]["n"], &of_figure[1]), (&2.into(), &Value::Null));
+    assert_eq!(groups("figure.toml", figure, "--seeds 1 --out one")[0]["n"], 1);
+    let of_sweep = groups("swept.toml", seeds, "");
+    assert_eq!(
+        (&of_sweep[0]["labels"], &of_sweep[0]["measures"]),
+        (&of_figure[0]["labels"], &of_figure[0]["measures"])
+    );
+    let table = fs::read_to_string(folder.path().join("out/swept/sweep_results/sweep.csv")).unwrap();
+    let rows: Vec<_> = table.lines().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(rows, ["seed", "1", "2"]);
+    fs::write(folder.path().join("both.toml"), [SMALL, figure, seeds].concat()).unwrap();
+    let both = raddle(folder.path(), "sweep both.toml");
+    assert!(
+        String::from_utf8_lossy(&both.stderr).contains("there is a sweep called `seed` already"),
+        "{both:?}"
+    );
 }
 
 #[test]
@@ -114,6 +148,38 @@ fn pictures_have_the_style_and_the_resolution_that_are_asked_for() {
     assert_eq!(strange.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&strange.stderr).contains(".svg, .png or .pdf"));
     assert_eq!(raddle(folder.path(), "sweep drawn.toml --out d --set figure.dpi=7").status.code(), Some(2));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_sweep_that_is_stopped_has_the_table_of_what_is_there() {
+    let folder = folder();
+    // Large flows make the second cell long, but leave its set-up short.
+    let sizes = "\n[[sweep]]\nname = \"mean\"\nkey = \"workload.sizes.mean\"\nvalues = [\"100 KB\", \"10 GB\", \"20 GB\"]\n";
+    fs::write(folder.path().join("sizes.toml"), [SMALL, sizes].concat()).unwrap();
+    let mut sweep = command(folder.path(), "sweep sizes.toml --threads 1 --out s");
+    let sweep = sweep.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !folder.path().join("s").exists() {
+        std::thread::yield_now();
+    }
+    begun(&folder.path().join("s"), ".10-gb.part-");
+    assert!(Command::new("kill").args(["-INT", &sweep.id().to_string()]).status().unwrap().success());
+    let output = sweep.wait_with_output().unwrap();
+    let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert_eq!(output.status.code(), Some(130), "{told}");
+    assert!(
+        told.contains("\n10 GB: stopped; its records are partial\n") && !told.contains("10 GB: done"),
+        "{told}"
+    );
+    assert!(told.ends_with("1 of 3 cells have run; repeat the command to continue in s\n"), "{told}");
+    assert!(text.lines().any(|line| line.starts_with("100 KB ")), "{text}");
+    assert!(
+        !text.contains("10 GB") && text.ends_with("unfinished cells: 2; the means leave them out\n"),
+        "{text}"
+    );
+    let table = fs::read_to_string(folder.path().join("s/sweep_results/sweep.csv")).unwrap();
+    let rows: Vec<_> = table.lines().map(|line| line.split(',').take(2).collect::<Vec<_>>()).collect();
+    assert_eq!(rows, [["mean", "complete"], ["100 KB", "true"], ["10 GB", "false"]]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 """The page of `raddle report` in Debian's Chromium. `make report` runs these tests; pictures go to target/report."""
 
+import itertools
+import math
 import os
 import pathlib
 import subprocess
@@ -9,6 +11,10 @@ from playwright.sync_api import Page, sync_playwright
 
 RADDLE = pathlib.Path(os.environ["RADDLE"]).resolve()
 PICTURES = pathlib.Path("target/report").resolve()
+EXAMPLES = pathlib.Path("docs/report").resolve()
+
+# The experiments of EXAMPLES.
+BOOK = ["clos", "torus", "tree"]
 
 WORKLOAD = """
 [workload]
@@ -78,9 +84,33 @@ name = "load"
 key = "workload.arrivals.load"
 values = [0.2, 0.4, 0.6, 0.8]
 [[sweep]]
-name = "routing"
-key = "scheme.routing"
-values = ["conga", "ecmp", "drill"]
+name = "balancer"
+values = [
+    { label = "hashing", set = { "scheme.routing" = "ecmp" } },
+    { label = "flowlets", set = { "scheme.routing" = "conga" } },
+    { label = "drill", set = { "scheme.routing" = "drill" } },
+]
+[[plot]]
+kind = "along"
+of = "slowdown"
+x = "load"
+by = "balancer"
+title = "Mean slowdown"
+"""
+
+LATE = """
+[topology]
+kind = "single_switch"
+hosts = 4
+link_rate = "10 Gbps"
+link_delay = "500 ns"
+[workload]
+file = "late.txt"
+[scheme]
+transport = "dctcp"
+queue = { kind = "fifo", mark_packets = 65 }
+[record]
+series = true
 """
 
 
@@ -107,6 +137,27 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     raddle(folder, "sweep", "sweep.toml", "--seeds", "3", "--out", "sweep", "--quiet")
     raddle(folder, "report", "sweep")
     raddle(folder, "report", "sweep", "--detail", "sweep/0.8-drill-seed-3", "--out", "chosen.html")
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The report of which the book shows pictures."""
+    folder = tmp_path_factory.mktemp("book")
+    for name in BOOK:
+        raddle(folder, "run", str(EXAMPLES / f"{name}.toml"), "--out", name)
+    raddle(folder, "report", *BOOK)
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def late(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A report on a run whose flows start after two seconds."""
+    folder = tmp_path_factory.mktemp("late")
+    (folder / "late.toml").write_text(LATE)
+    (folder / "late.txt").write_text("3\n" + "".join(f"{host} 3 3 100 20000 2\n" for host in range(3)))
+    raddle(folder, "run", "late.toml", "--out", "late")
+    raddle(folder, "report", "late")
     return folder / "report.html"
 
 
@@ -188,11 +239,16 @@ def test_many_runs_are_groups_of_seeds(page: Page) -> None:
     assert all(row.locator("td").nth(1).inner_text() == "3" and "±" in row.inner_text() for row in rows.all())
     assert page.locator("[role=tab]").count() == 8
     picture = page.locator("section[aria-labelledby=groups] svg[role=img]")
-    assert "ecmp: 4 points" in picture.get_attribute("aria-label")
+    # The sweep's labels, in its order.
+    assert page.locator("section[aria-labelledby=groups] .legend li").all_inner_texts() == ["hashing", "flowlets", "drill"]
+    assert "hashing: 4 points" in picture.get_attribute("aria-label")
     page.get_by_label("Measure").select_option(label="slowdown p99")
-    page.get_by_label("routing").select_option(label="drill")
+    page.get_by_label("balancer").select_option(label="drill")
     label = picture.get_attribute("aria-label")
-    assert label.startswith("slowdown p99.") and "drill: 4 points" in label and "ecmp" not in label
+    assert label.startswith("slowdown p99.") and "drill: 4 points" in label and "hashing" not in label
+    plots = page.locator("section[aria-labelledby=plots] img")
+    assert "Mean slowdown" in plots.get_attribute("alt") and "flowlets" in plots.get_attribute("alt")
+    assert plots.evaluate("picture => picture.decode().then(() => picture.naturalWidth > 100)")
     assert page.file.stat().st_size < 4e6
     page.goto((page.file.parent / "chosen.html").as_uri())
     assert "is 1 of them: 0.8-drill-seed-3" in page.locator("section").first.inner_text()
@@ -219,5 +275,79 @@ def test_ranks_and_rates_follow_the_slider(page: Page) -> None:
     page.locator("[role=tab]").nth(0).click()
 
 
+def test_ticks_of_a_late_run_differ(page: Page) -> None:
+    for figure in page.locator("figure.chart").all():
+        for anchor in ["middle", "end"]:
+            names = figure.locator(f".axes text[text-anchor={anchor}]:not(.label)").all_text_contents()
+            assert len(set(names)) == len(names), names
+    label = page.locator("section[aria-labelledby=time] .axes text[text-anchor=middle]:not(.label)").first
+    assert float(label.text_content()) >= 2e6, "all digits, and no letter"
+
+
+def test_the_page_stands_still_and_nothing_is_cut(page: Page) -> None:
+    canvas = page.locator("canvas[role=img]")
+    for tab in page.locator("[role=tab]").all():
+        tab.click()
+        place = canvas.evaluate("canvas => canvas.offsetTop")
+        for key in ["ArrowRight", "End"]:
+            page.locator("input[type=range]").press(key)
+            assert canvas.evaluate("canvas => canvas.offsetTop") == place, "the time moves the canvas"
+    cut = page.locator(".scroll.cut")
+    assert cut.count() > 0
+    for box in cut.all():
+        end = box.evaluate("box => box.getBoundingClientRect().top + box.clientHeight")
+        bottoms = box.locator("tr").evaluate_all("rows => rows.map(row => row.getBoundingClientRect().bottom)")
+        assert min(abs(bottom - end) for bottom in bottoms) < 1.5, "a table ends within a row"
+    # The uppermost tick of each chart is at the top of its plot.
+    tops = page.locator("figure.chart svg[role=img]").evaluate_all(
+        "pictures => pictures.map(picture => Math.min(...[...picture.querySelectorAll('.axes text[text-anchor=end]')].map(text => Number(text.getAttribute('y')))))")
+    assert all(top < 20 for top in tops), tops
+    page.locator("[role=tab]").nth(1).click()
+    # No ink touches the edge of the torus's canvas.
+    edge = canvas.evaluate("""canvas => {
+        const pixels = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+        return [pixels.slice(0, canvas.width), pixels.slice(-canvas.width)].map(row => new Set(row).size);
+    }""")
+    assert edge == [1, 1]
+
+
+def test_pictures_of_the_book(page: Page) -> None:
+    page.set_viewport_size({"width": 880, "height": 900})
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for name in BOOK:
+        page.get_by_role("tab", name=name).click()
+        figure = page.locator("figure.fabric")
+        if name == "tree":
+            assert "paused" in page.locator("#run table th").all_inner_texts()
+            page.get_by_label("Colour").select_option(label="queues")
+            # The hotspot lasts from 1 to 3 ms.
+            slider = page.locator("input[type=range]")
+            slider.fill(str(int(slider.get_attribute("max")) // 2))
+            assert "queue" in page.locator("canvas[role=img]").get_attribute("aria-label")
+        picture = PICTURES / f"book-{name}-{page.theme}.png"
+        figure.screenshot(path=picture)
+        assert picture.stat().st_size < 150_000
+
+
+def lab(colour: str) -> tuple[float, float, float]:
+    """The CIE L*a*b* coordinates of a colour such as `#005a9e`."""
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    x, y, z = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505, 0.2126 * r + 0.7152 * g + 0.0722 * b, (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089
+    fx, fy, fz = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in (x, y, z))
+    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
+
+
+def test_lines_differ_in_colour_or_dashes(page: Page) -> None:
+    colours = page.evaluate("[...Array(8).keys()].map(i => getComputedStyle(document.documentElement).getPropertyValue(`--series-${i}`).trim())")
+    for one, other in itertools.combinations(colours, 2):
+        assert math.dist(lab(one), lab(other)) > 25, f"{one} is too like {other}"
+    lines = page.evaluate("[...Array(32).keys()].map(i => colourOf(i) + dashOf(i))")
+    assert len(set(lines)) == 32
+    assert page.evaluate("dashOf(3)") == "" and page.evaluate("dashOf(4)") != ""
+
+
 test_many_runs_are_groups_of_seeds.report = "sweep"
+test_ticks_of_a_late_run_differ.report = "late"
+test_pictures_of_the_book.report = "book"
 test_ranks_and_rates_follow_the_slider.report = "program"

@@ -1,10 +1,13 @@
 //! Compares finished runs side by side.
 
-use crate::figure::draw::{Chart, Look, Mark, Plane, Point, Series, cdf, draw, ensure_picture};
+use crate::figure::draw::{
+    Chart, Look, Mark, Plane, Point, Series, caption_of_samples, cdf, draw, ensure_picture,
+};
 use crate::figure::size_class::{SIZE_BINS, SizeClass};
 use crate::run::directory;
 use crate::run::kept_summary::{self, not_a_run};
 use crate::run::records::Records;
+use crate::sweep::replicas::PAUSES;
 use crate::{Error, table};
 use raddle_records::{Table, stats};
 use serde_json::{Value, json};
@@ -16,6 +19,8 @@ use std::path::{Path, PathBuf};
 enum Kind {
     /// A result, such as a time, a rate or a count of drops: the quotient is shown.
     Measured,
+    /// A result that is a share of 1 in the summary and a percentage in the table: the quotient is shown.
+    Share,
     /// A number that identifies the run or its amount of work, such as the seed: no quotient is shown.
     Given,
 }
@@ -43,10 +48,12 @@ const CLASS: [(&str, &str, Kind); 11] = [
 ];
 
 /// Rows below the rows of the size classes: JSON pointer in `summary.json`, name of the row, kind of the value.
-const FABRIC: [(&str, &str, Kind); 5] = [
+const FABRIC: [(&str, &str, Kind); 7] = [
     ("/peak_queue_p99_bytes", "peak queue p99 B", Kind::Measured),
     ("/peak_queue_max_bytes", "peak queue max B", Kind::Measured),
     ("/drops", "drops", Kind::Measured),
+    ("/flow_control/pauses", "pauses", Kind::Measured),
+    ("/flow_control/paused_share_mean", "paused share %", Kind::Share),
     ("/totals/data/packets", "data packet-hops", Kind::Measured),
     ("/digest", "digest", Kind::Given),
 ];
@@ -77,7 +84,7 @@ impl Line {
     fn ratio(&self, run: usize) -> Option<f64> {
         let number = |run: usize| self.values[run].as_f64();
         let (first, this) = (number(0)?, number(run)?);
-        (self.kind == Kind::Measured && run > 0 && first != 0.0).then(|| this / first)
+        (self.kind != Kind::Given && run > 0 && first != 0.0).then(|| this / first)
     }
 }
 
@@ -133,7 +140,10 @@ impl Comparison {
 
     fn lines(&self) -> Vec<Line> {
         let line = |class, name, kind, pointer: &str| {
-            let value = |summary: &Value| summary.pointer(pointer).cloned().unwrap_or(Value::Null);
+            let value = |summary: &Value| match summary.pointer(pointer) {
+                Some(share) if kind == Kind::Share => json!(share.as_f64().map(|share| share * 100.0)),
+                value => value.cloned().unwrap_or(Value::Null),
+            };
             Line { class, name, kind, values: self.summaries.iter().map(value).collect() }
         };
         let mut lines: Vec<_> =
@@ -185,6 +195,9 @@ impl Comparison {
             let named = self.names.iter().zip(&records);
             named.map(|(name, records)| Series { label: name.clone(), points: points(records) }).collect()
         };
+        let note = |count: &dyn Fn(&Records) -> usize| {
+            caption_of_samples(&records.iter().map(count).collect::<Vec<_>>(), "flows", 1)
+        };
         let mut charts = Vec::new();
         for p in [50.0, 99.0] {
             let title = format!("p{p} slowdown of flows by size, {SIZE_BINS} bins");
@@ -193,16 +206,18 @@ impl Comparison {
                 "size of the flow (bytes)",
                 "slowdown: FCT divided by the FCT of the flow alone",
             ];
-            charts.push(chart(words, true, series(&|records| by_size(records, p))));
+            let note = note(&|records| fcts(records, SizeClass::WITH_ALL[0]).len());
+            charts.push(chart(words, note, true, series(&|records| by_size(records, p))));
         }
         for class in [SizeClass::PARTS[0], SizeClass::PARTS[2]] {
-            let series = series(&|records| fcts(records, class));
+            let series = series(&|records| cdf(&fcts(records, class)));
             if series.iter().all(|curve| curve.points.is_empty()) {
                 continue;
             }
             let title = format!("Flows {}", class.name);
             charts.push(chart(
                 [title.as_str(), "flow completion time (us)", "share of flows"],
+                note(&|records| fcts(records, class).len()),
                 false,
                 series,
             ));
@@ -211,11 +226,16 @@ impl Comparison {
     }
 }
 
-/// A chart with a logarithmic x axis, and the given title and axis labels.
-fn chart([title, x_label, y_label]: [&str; 3], log_y: bool, series: Vec<Series>) -> Chart {
+/// A chart with a logarithmic x axis, the given title and axis labels, and a note below the title.
+fn chart(
+    [title, x_label, y_label]: [&str; 3],
+    note: Option<String>,
+    log_y: bool,
+    series: Vec<Series>,
+) -> Chart {
     Chart::Plane(Plane {
         title: title.to_owned(),
-        note: None,
+        note,
         x_label: x_label.to_owned(),
         y_label: y_label.to_owned(),
         ticks: None,
@@ -234,12 +254,12 @@ pub(crate) fn by_size(records: &Records, p: f64) -> Vec<Point> {
     bins.iter().filter_map(|(size, sample)| Some((*size, stats::percentile(sample, p)?).into())).collect()
 }
 
-/// The CDF of a size class's FCTs, in microseconds.
-pub(crate) fn fcts(records: &Records, class: SizeClass) -> Vec<Point> {
+/// The FCTs of the finished flows of a size class in microseconds, sorted.
+pub(crate) fn fcts(records: &Records, class: SizeClass) -> Vec<f64> {
     let flows = records.flows.iter().filter(|flow| class.holds(flow.size));
     let mut sample: Vec<f64> = flows.filter_map(|flow| flow.fct_us).collect();
     stats::sort(&mut sample);
-    cdf(&sample)
+    sample
 }
 
 impl fmt::Display for Comparison {
@@ -260,6 +280,9 @@ impl fmt::Display for Comparison {
         }
         f.write_str(&table(&rows))?;
         f.write_str(DEFINITIONS)?;
+        if self.summaries.iter().any(|summary| !summary["flow_control"].is_null()) {
+            f.write_str(PAUSES)?;
+        }
         for difference in &self.differences {
             write!(f, "\nthe runs are not of the same experiment: {difference}")?;
         }
@@ -340,6 +363,29 @@ mod tests {
         let summary = json!({ "imbalance": [{ "tier": 2, "samples": 7, "mean": 0.5 }] });
         assert_eq!([1, 2].map(|tier| imbalance(&summary, tier)), [Value::Null, json!(0.5)]);
         assert_eq!(imbalance(&json!({}), 1), Value::Null);
+    }
+
+    #[test]
+    fn pauses_are_rows_if_a_run_has_flow_control() {
+        let summaries = vec![
+            json!({ "drops": 1 }),
+            json!({ "drops": 1, "flow_control": { "pauses": 7, "paused_share_mean": 0.034 } }),
+        ];
+        let mut comparison = Comparison {
+            names: vec!["a".to_owned(), "b".to_owned()],
+            directories: Vec::new(),
+            summaries,
+            differences: Vec::new(),
+        };
+        let rows: Vec<_> = comparison.lines().into_iter().map(|line| (line.name, line.values)).collect();
+        let expected = [("drops", [json!(1), json!(1)]), ("pauses", [Value::Null, json!(7)])];
+        assert_eq!(rows[..2], expected.map(|(name, values)| (name, values.into())));
+        assert!(rows[2].0 == "paused share %" && rows[2].1[0].is_null(), "{rows:?}");
+        assert!((rows[2].1[1].as_f64().expect("a number") - 3.4).abs() < 1e-9, "{rows:?}");
+        assert!(comparison.to_string().contains("Paused share: "));
+        comparison.summaries.truncate(1);
+        comparison.names.truncate(1);
+        assert!(!comparison.to_string().to_lowercase().contains("pause"));
     }
 
     #[test]

@@ -7,24 +7,24 @@ use crate::{digest, input};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Seek};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Reads the files that an experiment names, and keeps the digest of each.
-pub(crate) struct Files<'a> {
+pub(crate) struct Files {
     /// The folder to which the paths of the files are relative.
-    folder: &'a Path,
+    folder: PathBuf,
     digests: RefCell<Vec<String>>,
 }
 
-impl<'a> Files<'a> {
+impl Files {
     /// A reader of files whose paths are relative to `folder`.
-    pub(crate) fn new(folder: &'a Path) -> Self {
+    pub(super) fn new(folder: PathBuf) -> Self {
         Self { folder, digests: RefCell::default() }
     }
 
-    /// The digests of the files that were read, in the order of reading.
-    pub(super) fn digests(self) -> Vec<String> {
-        self.digests.into_inner()
+    /// The folder, and the digests of the files that were read, in the order of reading.
+    pub(super) fn into_parts(self) -> (PathBuf, Vec<String>) {
+        (self.folder, self.digests.into_inner())
     }
 
     /// The name and text of the file that `key` names.

@@ -40,7 +40,7 @@ pub(crate) use workload::workload_names;
 pub(crate) use workload::{SCALE, SKELETON_KEYS, WORKLOAD, read_skeleton};
 pub use workload::{WorkloadSpec, kinds as workload_kinds};
 
-use crate::{figure, input};
+use crate::{Error, figure, input};
 use keys::{Declared, Inner, Key, Tables, keys};
 use raddle_core::Bytes;
 use raddle_schemes::registry::Registry;
@@ -52,6 +52,9 @@ keys! {
     /// The tables of an experiment's file. A figure's file has further tables: `[figure]`, `[[plot]]`, `[[claim]]`,
     /// `[scale]`, `[search]` and `[compute]`.
     pub(crate) ROOT = "" {
+        /// The folder to which names of files in the experiment are relative. By default, the folder of the
+        /// experiment's file.
+        FOLDER: String = Key::new("folder").example("\"/home/me/experiments\"");
         /// The fabric.
         TOPOLOGIES: Inner = Key::new("topology").table(&topology::TOPOLOGY).example("{ kind = \"torus\", … }");
         /// The flows.
@@ -90,9 +93,9 @@ keys! {
 /// Tables that the file of a figure without an experiment may have, besides `[compute]`.
 pub(crate) const FIGURE_TABLES: [&dyn Declared; 4] = [&FIGURES, &PLOTS, &CLAIMS, &SCALES];
 
-/// Tables of the file that other modules read. [`Experiment`] skips them.
-const OTHERS_KEYS: [&dyn Declared; 8] =
-    [&SWEEPS, &SEARCHES, &FIGURES, &PLOTS, &CLAIMS, &SCALES, &COMPUTES, &AGREES];
+/// Keys of the file that other readers read. [`Experiment`] skips them.
+const OTHERS_KEYS: [&dyn Declared; 9] =
+    [&FOLDER, &SWEEPS, &SEARCHES, &FIGURES, &PLOTS, &CLAIMS, &SCALES, &COMPUTES, &AGREES];
 
 /// The text of an experiment as a tree of values. Each value keeps its position in the text.
 #[derive(Debug, Clone)]
@@ -101,7 +104,7 @@ pub struct Document {
     pub registry: Arc<Registry>,
     /// The tree.
     pub root: Table,
-    /// The folder to which paths in the text are relative.
+    /// The folder of the text. Names of files are relative to it, unless the text has the key `folder`.
     pub folder: PathBuf,
     /// The largest memory that a run may need; `None` for the limit of the system.
     pub memory: Option<Bytes>,
@@ -170,9 +173,20 @@ impl Document {
         let (document, _) = self.without_aliases();
         let mut root = Section::new(&document.root, &ROOT);
         let section = needed(&mut root, &TOPOLOGIES, "kind = \"torus\"")?;
-        let (topology, _) = TopologySpec::read(section, &Files::new(&self.folder), &self.registry)?;
+        let (topology, _) = TopologySpec::read(section, &document.files()?, &self.registry)?;
         let (engine, _) = read_engine(&mut root)?;
         topology.build(engine.seed)
+    }
+
+    /// A reader of the files that the text names.
+    ///
+    /// # Errors
+    /// If the key `folder` is wrong.
+    pub(crate) fn files(&self) -> Result<Files, Problem> {
+        Ok(Files::new(match Section::new(&self.root, &ROOT).get(&FOLDER)? {
+            Some(folder) => self.folder.join(folder),
+            None => self.folder.clone(),
+        }))
     }
 
     /// Reads only `[engine]`, for the seed.
@@ -215,6 +229,8 @@ pub struct Experiment {
     /// The experiment as TOML, defaults included. Tables that do not describe a single run, such as `[[sweep]]`, are
     /// left out.
     pub resolved: toml::Table,
+    /// The folder to which names of files are relative.
+    pub folder: PathBuf,
     /// The SHA-256 digests of the files that the experiment names, in the order in which they were read.
     pub files: Vec<String>,
 }
@@ -226,7 +242,7 @@ impl Experiment {
         for key in OTHERS_KEYS {
             root.item(key);
         }
-        let files = Files::new(&document.folder);
+        let files = document.files()?;
         let absent = engine::absent(&document.root.at);
         let section = needed(&mut root, &TOPOLOGIES, "kind = \"torus\"")?;
         let (topology, resolved) = TopologySpec::read(section, &files, &document.registry)?;
@@ -260,8 +276,34 @@ impl Experiment {
         let (record, resolved) = Record::read(section)?;
         root.resolve(&RECORDS, resolved);
         let resolved = root.finish()?;
-        let files = files.digests();
-        Ok(Self { topology, workload, scheme, engine, failures, faults, errors, record, resolved, files })
+        let (folder, files) = files.into_parts();
+        Ok(Self {
+            topology,
+            workload,
+            scheme,
+            engine,
+            failures,
+            faults,
+            errors,
+            record,
+            resolved,
+            folder,
+            files,
+        })
+    }
+
+    /// `resolved` as the text of a file that can be run in any folder. If the experiment names files, the text has the
+    /// key `folder`.
+    ///
+    /// # Errors
+    /// If the current folder cannot be found.
+    pub(crate) fn movable(&self, mut resolved: toml::Table) -> Result<String, Error> {
+        if !self.files.is_empty() {
+            let here = std::env::current_dir().map_err(Error::io("find", Path::new(".")))?;
+            let folder = here.join(&self.folder).display().to_string();
+            resolved.insert(FOLDER.name().to_owned(), folder.into());
+        }
+        Ok(resolved.to_string())
     }
 }
 

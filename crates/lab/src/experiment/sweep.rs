@@ -5,11 +5,13 @@ use super::keys::{Any, Key, keys};
 use super::problem::{Cause, Problem};
 use super::section::{Read, Section, list, out_of_range};
 use super::value::{Item, Table, Value};
+use crate::figure::SEED;
 
 keys! {
     /// One dimension of a grid of experiments. The last sweep of the file varies fastest.
     pub(crate) SWEEP = "sweep" {
-        /// Name of the sweep. Plots and claims refer to the sweep by this name.
+        /// Name of the sweep. Plots and claims refer to the sweep by this name. A sweep whose `key` is `engine.seed` is
+        /// always called `seed`: its cells are replicas, and results are means over them.
         NAME: String = Key::new("name").required().example("\"load\"");
         /// The dotted key that takes the values. If left out, each value has a `label` and keys to `set`.
         KEY: String = Key::new("key").example("\"workload.arrivals.load\"");
@@ -28,6 +30,9 @@ keys! {
         SET: Any = Key::new("set").required().example("{ \"scheme.transport\" = \"pfq\" }");
     }
 }
+
+/// The key of the sweep [`SEED`].
+const SEED_KEY: &str = "engine.seed";
 
 /// One dimension of the grid.
 #[derive(Debug, Clone)]
@@ -156,7 +161,10 @@ impl Cell {
 impl Axis {
     fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, &SWEEP)?;
-        let (name, key) = (section.read(&NAME)?, section.get(&KEY)?);
+        let (mut name, key) = (section.read(&NAME)?, section.get(&KEY)?);
+        if key.as_deref() == Some(SEED_KEY) {
+            SEED.clone_into(&mut name);
+        }
         let Some(values) = section.item(&VALUES) else { return Err(section.missing(&VALUES)) };
         let mut points: Vec<Point> = Vec::new();
         for value in list(values)? {

@@ -179,6 +179,17 @@ fn warm_up_of_plots(figure: &mut Section<'_>) -> Result<f64, Problem> {
     Ok(warm_up)
 }
 
+/// The number of runs of each cell that `[figure]` asks for; 1 without `[figure]`.
+///
+/// # Errors
+/// If `seeds` is wrong.
+pub(crate) fn seeds(document: &Document) -> Result<u64, Problem> {
+    match table_in(&document.root, &["figure"]) {
+        Some(figure) => Section::new(figure, &FIGURE).read(&SEEDS),
+        None => Ok(1),
+    }
+}
+
 /// Checks that the plots of a document can be drawn from the runs of its sweeps.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use super::measure::{MEASURE, Measure, OF, Stat};
 use super::runs::{Labels, Run, SEED, Seeds, labels_of, read_labels, replicas, spread};
 use crate::experiment::keys::{self, Any, Key, Name, Named, Tables, key, keys};
 use crate::experiment::{Cause, Item, Problem, Section, Value};
-use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, ccdf, cdf};
+use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, caption_of_samples, ccdf, cdf};
 use crate::figure::size_class::SIZE_BINS;
 use raddle_records::stats;
 use std::collections::{BTreeMap, BTreeSet};
@@ -256,29 +256,35 @@ impl Plot {
                     let sample = replicas(runs, &curve.at).flat_map(|run| curve.measure.sample(run, runs));
                     let mut sample: Vec<f64> = sample.collect();
                     stats::sort(&mut sample);
-                    Series { label: curve.label, points: if is_tail { ccdf(&sample) } else { cdf(&sample) } }
+                    let points = if is_tail { ccdf(&sample) } else { cdf(&sample) };
+                    (Series { label: curve.label, points }, sample.len())
                 };
-                let whole = if self.measure.is_of_flows() { "flows" } else { "samples" };
                 let prefix = if is_tail { "CCDF: " } else { "" };
-                let labels = (self.label(), format!("{prefix}share of {whole}"));
-                self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+                let labels = (self.label(), format!("{prefix}share of {}", self.sampled()));
+                let (series, sizes): (_, Vec<_>) = curves.into_iter().map(series).unzip();
+                self.plane(self.note(runs, &sizes), labels, None, Mark::Curves, series)
             }
             Kind::BySize => {
                 let series = |curve: Curve| {
                     let flows = replicas(runs, &curve.at).flat_map(|run| curve.measure.by_size(run, runs));
-                    let bins = stats::equal_count_bins(flows.collect(), SIZE_BINS);
+                    let flows: Vec<_> = flows.collect();
+                    let count = flows.len();
+                    let bins = stats::equal_count_bins(flows, SIZE_BINS);
                     let point = |(size, sample): &(f64, Vec<f64>)| {
                         Some((*size, curve.measure.stat.of(sample)?).into())
                     };
-                    Series { label: curve.label, points: bins.iter().filter_map(point).collect() }
+                    let points = bins.iter().filter_map(point).collect();
+                    (Series { label: curve.label, points }, count)
                 };
                 let labels = ("size of the flow (bytes)".to_owned(), self.label());
-                self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+                let (series, sizes): (_, Vec<_>) = curves.into_iter().map(series).unzip();
+                self.plane(self.note(runs, &sizes), labels, None, Mark::Curves, series)
             }
             Kind::Series { .. } => {
                 let series = |curve: Curve| Series { points: over_time(&curve, runs), label: curve.label };
                 let labels = ("time (ms)".to_owned(), self.label());
-                self.plane(runs, labels, None, Mark::Curves, curves.into_iter().map(series).collect())
+                let series = curves.into_iter().map(series).collect();
+                self.plane(self.note(runs, &[]), labels, None, Mark::Curves, series)
             }
             Kind::Along { sweep, relative_to, mark, errors } => {
                 self.along(runs, &curves, sweep, relative_to.as_deref(), *mark, *errors)
@@ -289,7 +295,7 @@ impl Plot {
                 let row = |curve: &Curve| columns.iter().map(|column| cell(curve, column)).collect();
                 Chart::Cells(Cells {
                     title: self.title(),
-                    note: self.note(runs),
+                    note: self.note(runs, &[]),
                     corner: if curves.len() > 1 { format!("{} \\ {sweep}", self.by) } else { sweep.clone() },
                     numbers: curves.iter().map(row).collect(),
                     rows: curves.into_iter().map(|curve| curve.label).collect(),
@@ -348,7 +354,7 @@ impl Plot {
         let shown = |curve: &&Curve| mark == Mark::Curves || !is_base(curve);
         let series = curves.iter().filter(shown).map(series).collect();
         let ticks = numbers.is_none().then(|| stops.clone());
-        self.plane(runs, (sweep.to_owned(), self.label()), ticks, mark, series)
+        self.plane(self.note(runs, &[]), (sweep.to_owned(), self.label()), ticks, mark, series)
     }
 
     /// The name of the quantity that the plot shows, with its unit. If the plot shows a statistic, the statistic's name
@@ -366,16 +372,26 @@ impl Plot {
         self.title.clone().unwrap_or_else(|| self.label())
     }
 
-    /// The line below the title: the number of seeds that the plot combines and, if it has error bars, their meaning.
-    /// `None` for fewer than two seeds.
-    fn note(&self, runs: &[Run]) -> Option<String> {
+    /// What the plot's samples consist of.
+    fn sampled(&self) -> &'static str {
+        if self.measure.is_of_flows() { "flows" } else { "samples" }
+    }
+
+    /// The line below the title: the number of seeds that the plot combines, and the meaning of its error bars. `None`
+    /// for means of a single seed. `sizes` has the number of flows or samples of each curve, if the curves are those of
+    /// flows or samples.
+    fn note(&self, runs: &[Run], sizes: &[usize]) -> Option<String> {
         let seeds =
             labels_of(runs.iter().filter(|run| run.is_at(&self.at) && !run.is_unfaithful()), SEED).len();
+        let caption = caption_of_samples(sizes, self.sampled(), seeds);
+        if caption.is_some() {
+            return caption;
+        }
         if seeds < 2 {
             return None;
         }
         let errors = match &self.kind {
-            Kind::Cdf | Kind::Ccdf | Kind::BySize => return Some(format!("n = {seeds} seeds together")),
+            Kind::Cdf | Kind::Ccdf | Kind::BySize => return None, // There is no curve.
             Kind::Series { .. } | Kind::Cells { .. } => "",
             Kind::Along { errors: Errors::Range, .. } => "; error bars: smallest to largest seed",
             Kind::Along { errors: Errors::Interval, .. } => "; error bars: 95% interval of the mean",
@@ -387,7 +403,7 @@ impl Plot {
     /// no axis label.
     fn plane(
         &self,
-        runs: &[Run],
+        note: Option<String>,
         (x_label, y_label): (String, String),
         ticks: Option<Vec<String>>,
         mark: Mark,
@@ -395,7 +411,7 @@ impl Plot {
     ) -> Chart {
         Chart::Plane(Plane {
             title: self.title(),
-            note: self.note(runs),
+            note,
             x_label: self.x_label.clone().unwrap_or(x_label),
             y_label: self.y_label.clone().unwrap_or(y_label),
             ticks,
@@ -451,7 +467,8 @@ mod tests {
 
     /// The plane of a plot with these keys, for two schemes that are each run with two seeds.
     fn plane(keys: &str) -> Plane {
-        let text = format!("[plot]\nx = \"scheme\"\ntitle = \"\"\n{keys}");
+        let x = if keys.contains("cdf") { "" } else { "x = \"scheme\"\n" };
+        let text = format!("[plot]\n{x}title = \"\"\n{keys}");
         let document = Document::parse("test.toml", text, "".into()).expect("TOML");
         let plot = Plot::read(document.root.get("plot").expect("a table")).expect("a plot");
         let runs = [run("A", "1", 2.0), run("A", "2", 4.0), run("B", "1", 3.0), run("B", "2", 12.0)];
@@ -470,6 +487,12 @@ mod tests {
         assert_eq!(note("kind = \"along\"\nerrors = \"interval\""), interval);
         let single = "kind = \"along\"\nat = { seed = \"1\" }";
         assert_eq!(plane(single).note, None);
+        assert_eq!(note("kind = \"cdf\""), "each curve: n = 2 samples of 2 seeds");
+        assert_eq!(note("kind = \"ccdf\"\nat = { seed = \"1\" }"), "each curve: n = 1 samples");
+        assert_eq!(
+            note("kind = \"cdf\"\nby = \"seed\"\nat = { scheme = \"A\" }"),
+            "each curve: n = 1 samples of 2 seeds"
+        );
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The intervals of simulated time in a table. Each row of the table describes one interval and one recorded object,
 //! such as a link or a rank.
 
-use super::run::short;
 use crate::Error;
 use crate::observe::series::MOST;
 use raddle_records::Table;
@@ -57,9 +56,9 @@ impl Axis {
         self.length_ps(row) as f64 / 1e12
     }
 
-    /// Start of the first interval, in microseconds, rounded to five significant digits.
+    /// Start of the first interval, in microseconds. It is not rounded, because a run may begin late and be short.
     pub(super) fn begin_us(&self) -> f64 {
-        short(self.begin as f64 / 1e6)
+        self.begin as f64 / 1e6
     }
 
     /// Length of every interval but the last, in microseconds.

@@ -3,6 +3,9 @@
 
 use super::run::short;
 use crate::Error;
+use crate::experiment::FOLDER;
+use crate::figure::SEED as SEED_SWEEP;
+use crate::figure::runs::Labels;
 use crate::run::directory::EXPERIMENT;
 use crate::run::kept_summary::{self, not_a_run};
 use crate::sweep::replicas::{self, SHOWN};
@@ -27,6 +30,8 @@ struct Run {
 /// Runs with the same settings.
 struct Group {
     settings: Settings,
+    /// The labels of the first run without its seed. Empty if the run is not of a sweep or a figure.
+    labels: Labels,
     runs: Vec<Run>,
 }
 
@@ -34,11 +39,12 @@ struct Group {
 pub(super) struct Groups(Vec<Group>);
 
 impl Groups {
-    /// Reads the summaries and the experiments of runs. The groups are in the order of their first runs.
+    /// Reads the summaries and the experiments of runs. The groups are in the order of their first runs. `labels` has
+    /// the labels of runs that are of a sweep or a figure.
     ///
     /// # Errors
     /// If a directory is not that of a run.
-    pub(super) fn read(directories: &[PathBuf]) -> Result<Self, Error> {
+    pub(super) fn read(directories: &[PathBuf], labels: &BTreeMap<PathBuf, Labels>) -> Result<Self, Error> {
         let mut groups: Vec<Group> = Vec::new();
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         for directory in directories {
@@ -52,7 +58,11 @@ impl Groups {
             let number = *numbers.entry(format!("{settings:?}")).or_insert(groups.len());
             match groups.get_mut(number) {
                 Some(group) => group.runs.push(run),
-                None => groups.push(Group { settings, runs: vec![run] }),
+                None => {
+                    let labels = labels.get(directory).into_iter().flatten();
+                    let labels = labels.filter(|(sweep, _)| sweep != SEED_SWEEP).cloned().collect();
+                    groups.push(Group { settings, labels, runs: vec![run] });
+                }
             }
         }
         Ok(Self(groups))
@@ -65,13 +75,13 @@ impl Groups {
 
     /// The groups as the page needs them. `detailed` are the directories of the runs that the page shows in detail.
     pub(super) fn json(&self, detailed: &[&Path]) -> Value {
-        let keys = distinguishing(&self.0.iter().map(|group| &group.settings).collect::<Vec<_>>());
+        let Names { keys, labels } = self.names();
         let mean = |group: &Group, name: &str| replicas::mean(group.runs.iter().map(|run| &run.values), name);
         let shown: Vec<_> = SHOWN
             .into_iter()
             .filter(|(name, ..)| self.0.iter().any(|group| mean(group, name).is_some()))
             .collect();
-        let row = |group: &Group| {
+        let row = |(group, labels): (&Group, Vec<Value>)| {
             let number = |&(name, _, unit): &(&str, &str, f64)| {
                 let (mean, margin) = mean(group, name)?;
                 Some([Some(short(mean / unit)), margin.map(|margin| short(margin / unit))])
@@ -79,7 +89,7 @@ impl Groups {
             let in_detail =
                 group.runs.iter().find_map(|run| detailed.iter().position(|path| *path == run.directory));
             json!({
-                "labels": keys.iter().map(|key| label(group.settings.get(key))).collect::<Vec<_>>(),
+                "labels": labels,
                 "n": group.runs.len(),
                 "failed": group.runs.iter().filter(|run| run.is_failed).count(),
                 "directory": group.runs[0].directory.display().to_string(),
@@ -91,9 +101,50 @@ impl Groups {
             "runs": self.0.iter().map(|group| group.runs.len()).sum::<usize>(),
             "keys": keys,
             "measures": shown.iter().map(|(_, heading, _)| heading).collect::<Vec<_>>(),
-            "rows": self.0.iter().map(row).collect::<Vec<_>>(),
+            "rows": self.0.iter().zip(labels).map(row).collect::<Vec<_>>(),
         })
     }
+
+    fn names(&self) -> Names {
+        self.names_of_sweep().unwrap_or_else(|| {
+            let keys = distinguishing(&self.0.iter().map(|group| &group.settings).collect::<Vec<_>>());
+            let labels = |group: &Group| keys.iter().map(|key| label(group.settings.get(key))).collect();
+            Names { labels: self.0.iter().map(labels).collect(), keys }
+        })
+    }
+
+    /// The names that the sweeps of the runs give, without the sweeps of which all groups have the same label. `None` if
+    /// the groups are not of the same sweeps, or two groups have the same labels.
+    fn names_of_sweep(&self) -> Option<Names> {
+        let first = &self.0.first()?.labels;
+        let sweeps = |labels: &Labels| labels.iter().map(|(sweep, _)| sweep.clone()).collect::<Vec<_>>();
+        let is_same = |group: &Group| sweeps(&group.labels) == sweeps(first);
+        if first.is_empty() || !self.0.iter().all(is_same) {
+            return None;
+        }
+        let all = |i: usize| self.0.iter().map(move |group| group.labels[i].1.as_str());
+        let differing: Vec<usize> =
+            (0..first.len()).filter(|&i| all(i).any(|label| label != first[i].1)).collect();
+        let is_number = |i: &usize| all(*i).all(|label| label.parse::<f64>().is_ok_and(f64::is_finite));
+        let numeric: BTreeSet<usize> = differing.iter().copied().filter(is_number).collect();
+        let label = |group: &Group, i: usize| match &group.labels[i].1 {
+            text if numeric.contains(&i) => json!(text.parse::<f64>().ok()),
+            text => json!(text),
+        };
+        let labels: Vec<Vec<Value>> =
+            self.0.iter().map(|group| differing.iter().map(|&i| label(group, i)).collect()).collect();
+        let distinct: BTreeSet<String> = labels.iter().map(|labels| format!("{labels:?}")).collect();
+        let keys = differing.iter().map(|&i| first[i].0.clone()).collect();
+        (distinct.len() == labels.len()).then_some(Names { keys, labels })
+    }
+}
+
+/// The names of groups.
+struct Names {
+    /// The keys or sweeps in which the groups differ.
+    keys: Vec<String>,
+    /// For each group, its value of each of the keys.
+    labels: Vec<Vec<Value>>,
 }
 
 /// The settings in the file of an experiment, without the seed.
@@ -119,12 +170,13 @@ fn flatten(settings: &mut Settings, prefix: &str, table: &toml::Table) {
 
 /// Keys whose values together distinguish the groups. The keys are tried one after the other, and a key is chosen if it
 /// distinguishes groups that the chosen keys do not. Keys that all groups have are tried first, and among them keys
-/// with fewer dots: `scheme.routing` says more than the parameters of each routing.
+/// with fewer dots: `scheme.routing` says more than the parameters of each routing. `folder` is tried last.
 fn distinguishing(groups: &[&Settings]) -> Vec<String> {
     let all: BTreeSet<&String> = groups.iter().flat_map(|settings| settings.keys()).collect();
     let mut candidates: Vec<&String> = all.into_iter().collect();
     candidates.sort_by_key(|key| {
-        (groups.iter().any(|settings| !settings.contains_key(*key)), key.matches('.').count())
+        let is_missing = groups.iter().any(|settings| !settings.contains_key(*key));
+        (*key == FOLDER.name(), is_missing, key.matches('.').count())
     });
     let mut chosen: Vec<String> = Vec::new();
     let mut parts = vec![0_usize; groups.len()];
@@ -179,13 +231,34 @@ mod tests {
     fn a_group_has_the_mean_and_the_interval_of_its_runs() {
         let settings = experiment("[engine]\nseed = 1");
         assert_eq!(settings, experiment("[engine]\nseed = 2"));
-        let groups = Groups(vec![Group { settings, runs: vec![run("a", 10.0), run("b", 12.0)] }]);
+        let runs = vec![run("a", 10.0), run("b", 12.0)];
+        let groups = Groups(vec![Group { settings, labels: Labels::new(), runs }]);
         let json = groups.json(&[Path::new("b")]);
         let row = &json["rows"][0];
         assert_eq!((&row["n"], &row["detail"], &json["runs"]), (&json!(2), &json!(0), &json!(2)));
         // Student's t at 95% for one degree of freedom is 12.706. The standard error of the mean of 10 and 12 is 1.
         assert_eq!(row["values"], json!([[11.0, 12.706], [2.0, 0.0]]));
         assert_eq!(json["measures"], json!(["FCT mean us", "makespan ms"]));
+    }
+
+    #[test]
+    fn groups_of_a_sweep_are_named_by_its_labels() {
+        let group = |labels: [&str; 3]| {
+            let sweeps = ["control", "load", "hosts"].into_iter().zip(labels);
+            let labels = sweeps.map(|(sweep, label)| (sweep.to_owned(), label.to_owned())).collect();
+            Group { settings: Settings::new(), labels, runs: Vec::new() }
+        };
+        let groups = |labels: &[[&str; 3]]| Groups(labels.iter().copied().map(group).collect());
+        let names = groups(&[["pfc-only", "0.4", "8"], ["dcqcn", "0.4", "8"], ["dcqcn", "0.8", "8"]]).names();
+        assert_eq!(names.keys, ["control", "load"]);
+        assert_eq!(
+            names.labels,
+            [[json!("pfc-only"), json!(0.4)], [json!("dcqcn"), json!(0.4)], [json!("dcqcn"), json!(0.8)]]
+        );
+        assert!(groups(&[["a", "1", "8"], ["a", "1", "8"]]).names_of_sweep().is_none());
+        let mut mixed = groups(&[["a", "1", "8"], ["b", "1", "8"]]);
+        mixed.0[1].labels.clear();
+        assert!(mixed.names_of_sweep().is_none());
     }
 
     #[test]

@@ -13,12 +13,15 @@ mod series;
 
 use self::groups::Groups;
 use crate::definitions;
+use crate::figure::runs::Labels;
 use crate::run::directory::SUMMARY;
 use crate::run::kept_summary::not_a_run;
+use crate::sweep::labels;
 use crate::{Comparison, Error};
 use raddle_records::write_file;
 use raddle_schemes::registry::Registry;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +41,9 @@ const SCRIPTS: [&str; 6] = [
 
 /// Name of the file with a figure's claims.
 const CLAIMS: &str = "claims.json";
+
+/// Name of the file with the plots of a figure or a sweep.
+const PICTURE: &str = "figure.svg";
 
 /// Largest number of runs that the report shows in detail, if the user chooses no runs.
 const MOST_DETAILED: usize = 8;
@@ -73,7 +79,7 @@ impl Report {
                 return Err(not_a_run(directory, "the directory holds neither a run nor a figure"));
             }
         }
-        let groups = Groups::read(&found.runs)?;
+        let groups = Groups::read(&found.runs, &found.labels)?;
         let chosen = detailed.iter().map(|path| found.run(path)).collect::<Result<Vec<_>, _>>()?;
         let is_limited = chosen.is_empty();
         let mut paths = if is_limited { groups.firsts().take(MOST_DETAILED).collect() } else { chosen };
@@ -93,6 +99,7 @@ impl Report {
             "groups": groups.json(&paths),
             "runs": runs,
             "figures": found.figures,
+            "pictures": found.pictures,
             "definitions": definitions::all(),
         });
         Ok(Self { data, runs: found.runs.len(), detailed: runs.len() })
@@ -134,8 +141,12 @@ impl Report {
 #[derive(Default)]
 struct Found {
     runs: Vec<PathBuf>,
+    /// The labels of the runs of sweeps and figures.
+    labels: BTreeMap<PathBuf, Labels>,
     /// The contents of the figures' [`CLAIMS`].
     figures: Vec<Value>,
+    /// The [`PICTURE`] of each figure and sweep that has plots, with its directory.
+    pictures: Vec<Value>,
 }
 
 impl Found {
@@ -153,9 +164,11 @@ impl Found {
         self.runs.len() + self.figures.len()
     }
 
-    /// Adds the run or the figure in a directory, and those in its folders. A sweep can have been written into the
-    /// folder of a run. Hidden folders are left out.
+    /// Adds the run or the figure in a directory, and those in its folders. The runs of a sweep or a figure are in its
+    /// order, and other runs in the order of their names. A sweep can have been written into the folder of a run.
+    /// Hidden folders are left out.
     fn search(&mut self, directory: &Path) -> Result<(), Error> {
+        let before = self.runs.len();
         if directory.join(SUMMARY).exists() {
             self.runs.push(directory.to_owned());
         }
@@ -165,6 +178,11 @@ impl Found {
             let figure = serde_json::from_str(&text).map_err(|error| not_a_run(&claims, error))?;
             self.figures.push(figure);
         }
+        let picture = directory.join(PICTURE);
+        if picture.exists() {
+            let svg = fs::read_to_string(&picture).map_err(Error::io("read", &picture))?;
+            self.pictures.push(json!({ "directory": directory.display().to_string(), "svg": svg }));
+        }
         let mut folders = Vec::new();
         for entry in fs::read_dir(directory).map_err(|error| not_a_run(directory, error))? {
             let entry = entry.map_err(Error::io("read", directory))?;
@@ -173,7 +191,13 @@ impl Found {
             }
         }
         folders.sort();
-        folders.iter().try_for_each(|folder| self.search(folder))
+        folders.iter().try_for_each(|folder| self.search(folder))?;
+        let labels = labels::read(directory)?;
+        let places: BTreeMap<_, _> =
+            labels.iter().enumerate().map(|(i, (run, _))| (run.clone(), i)).collect();
+        self.runs[before..].sort_by_key(|run| places.get(run));
+        self.labels.extend(labels);
+        Ok(())
     }
 }
 
@@ -189,6 +213,15 @@ mod tests {
     }
 
     #[test]
+    fn the_plots_of_figures_and_sweeps_are_found() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join(PICTURE), "<svg/>").expect("a file");
+        let mut found = Found::default();
+        found.search(folder.path()).expect("a folder");
+        assert_eq!(found.pictures[0]["svg"], "<svg/>");
+    }
+
+    #[test]
     fn runs_in_the_folder_of_a_run_are_found_too() {
         let folder = tempfile::tempdir().expect("a folder");
         let inside = folder.path().join("ecmp");
@@ -199,6 +232,24 @@ mod tests {
         let mut found = Found::default();
         found.search(folder.path()).expect("two runs");
         assert_eq!(found.runs, [folder.path(), &inside]);
+    }
+
+    #[test]
+    fn runs_of_a_sweep_are_in_its_order_and_have_its_labels() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |scheme: &str| vec![("scheme".to_owned(), scheme.to_owned())];
+        let runs = ["ecmp", "conga"].map(|name| (Path::new(name), of(name)));
+        for (name, _) in &runs {
+            fs::create_dir(folder.path().join(name)).expect("a folder in the folder");
+            fs::write(folder.path().join(name).join(SUMMARY), "{}").expect("a file");
+        }
+        let results = folder.path().join(crate::sweep::FOLDER);
+        fs::create_dir(&results).expect("a folder in the folder");
+        labels::write(&results, runs.iter().map(|(run, labels)| (*run, labels))).expect("a file");
+        let mut found = Found::default();
+        found.search(folder.path()).expect("two runs");
+        assert_eq!(found.runs, ["ecmp", "conga"].map(|name| folder.path().join(name)));
+        assert_eq!(found.labels[&found.runs[0]], of("ecmp"));
     }
 
     #[test]

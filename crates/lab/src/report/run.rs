@@ -5,7 +5,7 @@ use super::{rank_series, rate_series, series};
 use crate::SizeClass;
 use crate::analysis::compare::{by_size, fcts};
 use crate::experiment::Document;
-use crate::figure::draw::Point;
+use crate::figure::draw::{Point, cdf};
 use crate::observe::series::SLOW_FLOWS;
 use crate::run::directory::{EXPERIMENT, PATHS, RANK_SERIES, RANKS, RATE_SERIES, SERIES};
 use crate::run::kept_summary;
@@ -40,7 +40,10 @@ pub(super) fn read(directory: &Path, registry: &Arc<Registry>) -> Result<Value, 
     let ends: Vec<Option<f64>> = ranks.iter().map(|rank| rank[2].as_f64()).collect();
     let classes: Vec<Value> = SizeClass::WITH_ALL
         .iter()
-        .map(|&class| json!({ "class": class.name, "points": points(&fcts(&records, class)) }))
+        .map(|&class| {
+            let fcts = fcts(&records, class);
+            json!({ "class": class.name, "points": points(&cdf(&fcts)), "flows": fcts.len() })
+        })
         .collect();
     Ok(json!({
         "directory": directory.display().to_string(),
@@ -170,7 +173,7 @@ fn active(flows: &[FlowRow], end_us: f64) -> Vec<[f64; 2]> {
     let at = |step: usize| {
         let at = first + (end_us - first) * step as f64 / TIMES as f64;
         let by = |times: &[f64]| times.partition_point(|&time| time <= at) as f64;
-        [short(at), by(&starts) - by(&ends)]
+        [at, by(&starts) - by(&ends)]
     };
     (0..=TIMES).map(at).collect()
 }
@@ -185,8 +188,11 @@ fn ranks(file: &Path) -> Result<Vec<Value>, Error> {
     let [ranks, nodes, ends, computed, messages, bytes] = columns.map(|name| table.integers(name));
     let (ranks, nodes, ends) = (ranks?, nodes?, ends?);
     let (computed, messages, bytes) = (computed?, messages?, bytes?);
-    let us = |ps: Option<u64>| ps.map(|ps| short(ps as f64 / 1e6));
-    let row = |i: usize| json!([ranks[i], nodes[i], us(ends[i]), us(computed[i]), messages[i], bytes[i]]);
+    // Ends are not rounded, because a program may begin late and be short.
+    let us = |ps: Option<u64>| ps.map(|ps| ps as f64 / 1e6);
+    let row = |i: usize| {
+        json!([ranks[i], nodes[i], us(ends[i]), us(computed[i]).map(short), messages[i], bytes[i]])
+    };
     Ok((0..table.rows).map(row).collect())
 }
 

@@ -314,6 +314,12 @@ impl Summary {
         self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
     }
 
+    /// True if the run reached its end and was not stopped.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.outcome.complete
+    }
+
     /// The error with which a command ends if the run failed because it delivered no flow. Even then, the records are
     /// complete.
     #[must_use]
@@ -421,7 +427,11 @@ impl fmt::Display for Summary {
         writeln!(f)?;
         f.write_str(&table(&self.rows()))?;
         f.write_str(DEFINITIONS)?;
-        let percent = |load: Option<f64>| load.map_or("-".to_owned(), |load| format!("{:.2}%", load * 100.0));
+        let percent = |load: Option<f64>| match load {
+            None => "-".to_owned(),
+            Some(load) if load > 1.0 => format!("{:.0}%", load * 100.0),
+            Some(load) => format!("{:.2}%", load * 100.0),
+        };
         let Facts { mean_size, host_load, network_load, fabric_load, .. } = &self.workload;
         let (host, fabric) = (percent(*host_load), percent(*fabric_load));
         if self.deadlines.flows > 0 {

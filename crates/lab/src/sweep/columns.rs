@@ -167,7 +167,7 @@ values = [
             ended: &|_, _| (),
         };
         let ends = sweep(&cells, folder.path(), &control).expect("runs");
-        Results::write(&document, &cells, &ends, Out::from(folder.path())).expect("results");
+        Results::write(&document, &cells, &ends, Out::from(folder.path())).expect("results").expect("runs");
         let table = folder.path().join("sweep_results/sweep.csv");
         let table = std::fs::read_to_string(table).expect("a table");
         let mut columns: Vec<String> =

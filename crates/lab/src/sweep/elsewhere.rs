@@ -41,8 +41,6 @@ struct Task {
     title: String,
     /// The resolved experiment, as TOML.
     experiment: String,
-    /// The folder to which paths in the experiment are relative.
-    folder: PathBuf,
 }
 
 /// Does a task in this process, on one thread. Writes the results into a new directory.
@@ -59,7 +57,7 @@ pub fn do_task(
         what: format!("the text is not a task: {why}"),
         hint: "tasks are made by `raddle sweep --cluster`".to_owned(),
     })?;
-    let document = Document::parse(EXPERIMENT, task.experiment, task.folder)?.with_registry(registry);
+    let document = Document::parse(EXPERIMENT, task.experiment, PathBuf::new())?.with_registry(registry);
     let control = Control { stop, progress: &mut |_| (), threads: Threads::UpTo(1) };
     run_into(document.prepare()?, directory, &task.title, control).map(drop)
 }
@@ -73,13 +71,9 @@ pub(crate) struct Job<'a> {
 
 impl Job<'_> {
     fn task(&self) -> Result<String, Error> {
-        let document = &self.cell.document;
-        let folder = std::env::current_dir().map_err(Error::io("find", Path::new(".")))?;
-        let task = Task {
-            title: self.cell.name(),
-            experiment: document.experiment()?.resolved.to_string(),
-            folder: folder.join(&document.folder),
-        };
+        let experiment = self.cell.document.experiment()?;
+        let text = experiment.movable(experiment.resolved.clone())?;
+        let task = Task { title: self.cell.name(), experiment: text };
         serde_json::to_string(&task).map_err(|why| Error::Run(why.to_string()))
     }
 
@@ -243,6 +237,21 @@ values = ["100 ns", "2 us"]
         let (runs, _) = swept(&there, Some(&elsewhere), false).expect("runs");
         assert!(runs.iter().flatten().all(|run| run.was_there));
         assert_eq!(*elsewhere.tasks.lock().expect("no panic"), 2);
+    }
+
+    #[test]
+    fn another_process_finds_the_files_that_the_experiment_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("sizes.txt"), "1000 0\n9000 100\n").expect("a file");
+        let text = GRID.replace("kind = \"fixed\", size = \"9 KB\"", "kind = \"cdf\", file = \"sizes.txt\"");
+        let document = Document::parse("grid.toml", text, folder.path().to_owned()).expect("TOML");
+        let cells = document.cells().expect("cells");
+        let (origin, run) =
+            (cells[0].document.prepare().expect("an experiment").origin(), folder.path().join("run"));
+        let origin = origin.expect("an origin");
+        let task = Job { cell: &cells[0], origin: &origin, out: Out::from(&run) }.task().expect("a task");
+        do_task(&task, &Registry::builtin().into(), &run, &AtomicBool::new(false)).expect("a run");
+        assert!(Contents::read(&run).expect("a directory").is_finished(&origin));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 pub(crate) mod columns;
 mod elsewhere;
+pub(crate) mod labels;
 mod refused;
 pub(crate) mod replicas;
 mod results;
@@ -17,7 +18,7 @@ pub(crate) use results::FOLDER;
 pub use results::Results;
 pub use shard::Shard;
 
-use crate::experiment::{Cell, EngineKind, Problem, read_all};
+use crate::experiment::{Cell, Document, EngineKind, Problem, read_all};
 use crate::figure::{self, SEED};
 use crate::run::directory::{Lock, Origin, Out};
 use crate::run::records::is_unfaithful;
@@ -31,10 +32,21 @@ use std::sync::{Mutex, PoisonError};
 /// The way in which a cell of a sweep ended.
 #[derive(Debug, Clone)]
 pub enum CellEnd {
-    /// The cell has results.
+    /// The cell has results. They are partial if the run was stopped.
     Ran(Box<CellRun>),
     /// The cell cannot run, because its settings do not fit together.
     Refused(Problem),
+}
+
+impl CellEnd {
+    /// True if the cell's run was stopped before its end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        match self {
+            Self::Ran(run) => run.summary.as_ref().is_some_and(|summary| !summary.is_complete()),
+            Self::Refused(_) => false,
+        }
+    }
 }
 
 /// The results of a cell.
@@ -79,7 +91,8 @@ pub struct Control<'a> {
     pub elsewhere: Option<&'a dyn Elsewhere>,
     /// Called repeatedly with the index of a cell and the state of its run.
     pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
-    /// Called when a cell has ended, with the index of the cell and how it ended.
+    /// Called when a cell has ended, with the index of the cell and how it ended. Not called if nothing runs, because no
+    /// cell can run or the sweep fails fast.
     pub ended: &'a (dyn Fn(usize, &CellEnd) + Sync),
 }
 
@@ -119,9 +132,7 @@ pub fn sweep<'a>(
                 fitting.push(Fitting { number: i, cell, directory, origin: prepared.origin()? });
             }
             Err(problem) => {
-                let end = CellEnd::Refused(problem);
-                (control.ended)(i, &end);
-                ends[i] = Some(end);
+                ends[i] = Some(CellEnd::Refused(problem));
                 if control.fail_fast {
                     return Ok(ends);
                 }
@@ -132,6 +143,9 @@ pub fn sweep<'a>(
         && let Some(Some(CellEnd::Refused(problem))) = ends.first()
     {
         return Err(problem.clone().into());
+    }
+    for (i, end) in ends.iter().enumerate() {
+        end.iter().for_each(|end| (control.ended)(i, end));
     }
     for (end, cell) in run_all(&fitting, out, control)?.into_iter().zip(&fitting) {
         ends[cell.number] = end;
@@ -220,12 +234,15 @@ fn run_all(
     Ok(runs.into_iter().zip(elsewhere).map(|(run, elsewhere)| run.or(elsewhere)).collect())
 }
 
-/// Repeats each cell with several seeds: the cell's own seed and the numbers that follow it. The seeds become the
-/// labels of an additional sweep `seed`. With one seed, the cells stay as they are.
+/// The cells of a document, each with several seeds: the cell's own seed and the numbers that follow it. The seeds
+/// become the labels of an additional sweep `seed`. With one seed, the cells stay as they are. If `seeds` is `None`,
+/// the key `seeds` of `[figure]` gives the number of seeds.
 ///
 /// # Errors
-/// If a cell's `[engine]` is wrong, or the cells already belong to a sweep `seed`.
-pub fn replicated(cells: Vec<Cell>, seeds: u64) -> Result<Vec<Cell>, Error> {
+/// If a sweep, a cell's `[engine]` or the key `seeds` is wrong, or the cells already belong to a sweep `seed`.
+pub fn replicated(document: &Document, seeds: Option<u64>) -> Result<Vec<Cell>, Error> {
+    let cells = document.cells()?;
+    let seeds = seeds.map_or_else(|| figure::seeds(document), Ok)?;
     if seeds == 1 {
         return Ok(cells);
     }

@@ -10,7 +10,7 @@ const NOT_MEASURED: [&str; 7] =
 
 /// The values that tables show for replicas. Each has a flat name, a heading, and a divisor that converts the value to
 /// the heading's unit.
-pub(crate) const SHOWN: [(&str, &str, f64); 8] = [
+pub(crate) const SHOWN: [(&str, &str, f64); 10] = [
     ("fct_mean_us", "FCT mean us", 1.0),
     ("fct_p99_us", "FCT p99 us", 1.0),
     ("slowdown_mean", "slowdown mean", 1.0),
@@ -19,7 +19,15 @@ pub(crate) const SHOWN: [(&str, &str, f64); 8] = [
     ("program_makespan_ps", "makespan ms", 1e9),
     ("unfinished", "unfinished", 1.0),
     ("drops", "drops", 1.0),
+    ("flow_control_pauses", "pauses", 1.0),
+    ("flow_control_paused_share_mean", "paused share %", 0.01),
 ];
+
+/// Explains the two values about pauses, which only runs with flow control have.
+pub(crate) const PAUSES: &str = "\
+Pauses: how often ports told their neighbors to stop, renewals not counted. Paused share: share of the run for which a
+link with flow control was paused, mean over these links.
+";
 
 /// The values of a summary, under the flat names that [`flatten`] gives them.
 pub(crate) fn measures(summary: &Value) -> Map<String, Value> {

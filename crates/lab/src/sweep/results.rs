@@ -6,8 +6,8 @@ use crate::experiment::{Cell, Document};
 use crate::figure;
 use crate::run::directory::{Origin, Out, Part};
 use crate::run::kept_summary;
-use crate::sweep::replicas::{self, SHOWN};
-use crate::sweep::{CellEnd, Refused};
+use crate::sweep::replicas::{self, PAUSES, SHOWN};
+use crate::sweep::{CellEnd, Refused, columns, labels};
 use crate::{Error, table};
 use raddle_records::{WideCell, WideTable};
 use serde_json::{Map, Value, json};
@@ -46,6 +46,8 @@ pub struct Results {
     pictures: &'static [&'static str],
     failures: Vec<(String, Value)>,
     refused: Refused,
+    /// The names of the cells that were stopped or did not begin.
+    unfinished: Vec<String>,
 }
 
 /// The replicas of one cell: rows whose labels differ only in the seed.
@@ -65,7 +67,8 @@ impl Results {
     }
 
     /// Reads the summaries of the cells that ran, and writes the table and the plots of `document` into the folder
-    /// `sweep_results` in `out`. An earlier table there is replaced. `ends` has an entry for each cell.
+    /// `sweep_results` in `out`. An earlier table there is replaced. `ends` has an entry for each cell. If the sweep was
+    /// stopped, the table has the partial runs too, and nothing is drawn. `None` if no cell ran.
     ///
     /// # Errors
     /// If a cell has no summary, a plot is wrong, or a file cannot be written.
@@ -74,12 +77,18 @@ impl Results {
         cells: &[Cell],
         ends: &[Option<CellEnd>],
         out: Out<'_>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Option<Self>, Error> {
         let ran = cells.iter().zip(ends).filter_map(|(cell, end)| match end {
             Some(CellEnd::Ran(run)) => Some((cell, &*run.directory)),
             _ => None,
         });
         let ran: Vec<_> = ran.collect();
+        if ran.is_empty() {
+            return Ok(None);
+        }
+        let unfinished =
+            cells.iter().zip(ends).filter(|(_, end)| end.as_ref().is_none_or(CellEnd::is_stopped));
+        let unfinished: Vec<String> = unfinished.map(|(cell, _)| cell.name()).collect();
         let mut rows = Vec::new();
         let mut failures = Vec::new();
         for &(cell, directory) in &ran {
@@ -92,14 +101,18 @@ impl Results {
         }
         let folder = out.path.join(FOLDER);
         let part = Part::create(Out { path: &folder, ..out }, origin()?)?;
-        let mut results =
-            Self { rows, folder: folder.clone(), pictures: &[], failures, refused: Refused::of(cells, ends) };
+        let refused = Refused::of(cells, ends);
+        let mut results = Self { rows, folder: folder.clone(), pictures: &[], failures, refused, unfinished };
         let wide = results.wide(out.path);
         wide.write_csv(&part.file("sweep.csv"))?;
-        wide.write_parquet(&part.file("sweep.parquet"), "sweep")?;
-        results.pictures = figure::draw_plots(document, &ran, part.path())?;
+        wide.write_parquet(&part.file("sweep.parquet"), "sweep", |column| results.meaning(column))?;
+        let relative = |directory| Path::strip_prefix(directory, out.path).unwrap_or(directory);
+        labels::write(part.path(), ran.iter().map(|&(cell, run)| (relative(run), &cell.labels)))?;
+        if results.unfinished.is_empty() {
+            results.pictures = figure::draw_plots(document, &ran, part.path())?;
+        }
         part.finish(true)?;
-        Ok(results)
+        Ok(Some(results))
     }
 
     /// The runs that failed because they delivered no flow: their names and errors.
@@ -130,20 +143,33 @@ impl Results {
         wide
     }
 
+    /// The meaning of a column of the table.
+    fn meaning(&self, column: &str) -> Option<String> {
+        let is_label = self.rows.iter().any(|row| row.labels.iter().any(|(sweep, _)| sweep == column));
+        match is_label && column != SEED {
+            true => Some(format!("label of the cell in the sweep `{column}`")),
+            false => columns::meaning(column),
+        }
+    }
+
     /// The table's entry for a label. It is a number if all labels of the sweep are numbers, and a text if not. A label
     /// such as `seed 2` counts as the number 2.
     fn label(&self, sweep: &str, label: &str) -> WideCell {
-        let number = |label: &str| label.strip_prefix("seed ").unwrap_or(label).parse::<f64>().ok();
+        let number = |label: &str| {
+            let label = label.strip_prefix("seed ").unwrap_or(label);
+            let integer = label.parse().ok().map(WideCell::Integer);
+            integer.or_else(|| label.parse().ok().map(WideCell::Float))
+        };
         let of_sweep =
             |row: &Row| row.labels.iter().find(|(name, _)| name == sweep).map(|(_, label)| label.clone());
         let all = self.rows.iter().filter_map(of_sweep).all(|label| number(&label).is_some());
-        number(label).filter(|_| all).map_or_else(|| WideCell::Text(label.to_owned()), float)
+        number(label).filter(|_| all).unwrap_or_else(|| WideCell::Text(label.to_owned()))
     }
 
-    /// Groups of cells whose labels differ only in the seed, in the order of the sweep.
+    /// Groups of cells whose labels differ only in the seed, in the order of the sweep. Partial runs are left out.
     fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
-        for row in &self.rows {
+        for row in self.rows.iter().filter(|row| row.values.get("complete") != Some(&json!(false))) {
             let labels: Vec<_> = row.labels.iter().filter(|(sweep, _)| sweep != SEED).collect();
             match groups.iter_mut().find(|group| group.labels == labels) {
                 Some(group) => group.rows.push(row),
@@ -153,7 +179,8 @@ impl Results {
         groups
     }
 
-    /// The groups with the directories of their cells, the failures, and the cells that cannot run, as JSON.
+    /// The groups with the directories of their cells, the failures, the cells that cannot run, and the cells that were
+    /// stopped or did not begin, as JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         let group = |group: &Group<'_>| {
@@ -176,6 +203,7 @@ impl Results {
             "results": self.folder.display().to_string(),
             "failures": failures.collect::<Vec<_>>(),
             "refused": self.refused.json(),
+            "unfinished": self.unfinished,
         })
     }
 }
@@ -217,7 +245,11 @@ impl fmt::Display for Results {
             });
             rows.push(labels.chain([group.rows.len().to_string()]).chain(numbers).collect());
         }
-        writeln!(f, "{}{DEFINITIONS}", table(&rows))?;
+        if !groups.is_empty() {
+            let has_pauses = shown.iter().any(|(name, ..)| name.starts_with("flow_control_"));
+            let pauses = if has_pauses { PAUSES } else { "" };
+            writeln!(f, "{}{DEFINITIONS}{pauses}", table(&rows))?;
+        }
         write!(f, "all numbers of all runs: {}", self.folder.join("sweep.csv").display())?;
         for picture in self.pictures {
             write!(f, "\npicture: {}", self.folder.join(picture).display())?;
@@ -227,6 +259,9 @@ impl fmt::Display for Results {
         }
         if !self.refused.is_empty() {
             write!(f, "\n{}", self.refused)?;
+        }
+        if !self.unfinished.is_empty() {
+            write!(f, "\nunfinished cells: {}; the means leave them out", self.unfinished.len())?;
         }
         Ok(())
     }
@@ -248,16 +283,12 @@ fn figures(number: f64) -> String {
     }
 }
 
-fn float(number: f64) -> WideCell {
-    WideCell::Float(number)
-}
-
 fn cell(value: &Value) -> Option<WideCell> {
     match value {
         Value::String(text) => Some(WideCell::Text(text.clone())),
         Value::Bool(value) => Some(WideCell::Boolean(*value)),
         Value::Number(number) => {
-            number.as_i64().map(WideCell::Integer).or_else(|| number.as_f64().map(float))
+            number.as_i64().map(WideCell::Integer).or_else(|| number.as_f64().map(WideCell::Float))
         }
         _ => None,
     }
@@ -284,6 +315,7 @@ mod tests {
             pictures: &["figure.svg"],
             failures: Vec::new(),
             refused: Refused::default(),
+            unfinished: Vec::new(),
         }
     }
 
@@ -303,9 +335,46 @@ mod tests {
     #[test]
     fn labels_of_numbers_are_numbers_in_the_table() {
         let results = results();
-        assert_eq!(results.label("seed", "seed 2"), WideCell::Float(2.0));
+        assert_eq!(results.label("seed", "seed 2"), WideCell::Integer(2));
         assert_eq!(results.label("routing", "ecmp"), WideCell::Text("ecmp".to_owned()));
         let wide = results.wide(Path::new("out"));
         assert_eq!(wide.columns(), ["routing", "seed", "digest", "drops", "fct_mean_us", "directory"]);
+    }
+
+    #[test]
+    fn pauses_are_shown_if_a_run_has_flow_control() {
+        let mut results = results();
+        assert!(!results.to_string().to_lowercase().contains("pause"));
+        let pauses = json!({ "flow_control_pauses": 7, "flow_control_paused_share_mean": 0.034 });
+        results.rows[2].values.extend(pauses.as_object().expect("a table").clone());
+        let shown = results.to_string();
+        let numbers = |routing: &str| {
+            let line = shown.lines().find(|line| line.starts_with(routing)).expect("a row");
+            line.split_whitespace().rev().take(2).collect::<Vec<_>>()
+        };
+        assert!(shown.contains("  pauses  paused share %\n") && shown.contains("Paused share: "), "{shown}");
+        assert_eq!((numbers("drill"), numbers("ecmp")), (vec!["3.40", "7"], vec!["-", "-"]), "{shown}");
+    }
+
+    #[test]
+    fn every_column_of_the_table_has_a_meaning() {
+        let results = results();
+        let wide = results.wide(Path::new("out"));
+        let lacking: Vec<_> =
+            wide.columns().iter().filter(|column| results.meaning(column).is_none()).collect();
+        assert!(lacking.is_empty(), "{lacking:?}");
+        assert_eq!(results.meaning("routing").as_deref(), Some("label of the cell in the sweep `routing`"));
+        assert_eq!(results.meaning("seed").as_deref(), Some("seed of the run"));
+    }
+
+    #[test]
+    fn a_stopped_run_has_a_row_but_counts_in_no_mean() {
+        let mut results = results();
+        results.rows[1].values.insert("complete".to_owned(), json!(false));
+        results.unfinished = vec!["ecmp, seed 2".to_owned()];
+        assert_eq!(results.wide(Path::new("out")).columns().len(), 7);
+        assert_eq!(results.groups().iter().map(|group| group.rows.len()).collect::<Vec<_>>(), [1, 2]);
+        assert!(results.to_string().ends_with("unfinished cells: 1; the means leave them out"));
+        assert_eq!(results.json()["unfinished"], json!(["ecmp, seed 2"]));
     }
 }

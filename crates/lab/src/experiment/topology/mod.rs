@@ -111,7 +111,7 @@ pub struct TopologySpec {
 impl TopologySpec {
     pub(crate) fn read(
         mut section: Section<'_>,
-        files: &Files<'_>,
+        files: &Files,
         registry: &Registry,
     ) -> Result<(Self, toml::Table), Problem> {
         let own = KINDS.iter().map(|kind| (kind.name, None));
@@ -223,7 +223,7 @@ const FORMATS: [(&str, &str, Format); 3] = [
 ];
 
 /// Reads the graph in the file that the section names.
-fn read_graph(section: &mut Section<'_>, files: &Files<'_>) -> Result<Topology, Problem> {
+fn read_graph(section: &mut Section<'_>, files: &Files) -> Result<Topology, Problem> {
     let at = section.at_key(&FILE).clone();
     let (file, text) = files.read(section, &FILE)?;
     let (what, read) = file_format(section, &FORMAT, &file, &FORMATS)?;

@@ -20,7 +20,7 @@ use raddle_workload::{
 };
 
 /// Reads a workload whose flows are drawn.
-pub(super) fn read_generated(section: &mut Section<'_>, files: &Files<'_>) -> Result<Workload, Problem> {
+pub(super) fn read_generated(section: &mut Section<'_>, files: &Files) -> Result<Workload, Problem> {
     let arrivals = part(section, &ARRIVALS)?;
     let (arrivals, frame, resolved) = read_arrivals(Section::new(&arrivals, &ARRIVALS_KEYS))?;
     let sizes = match frame {
@@ -128,7 +128,7 @@ fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
     Ok(Arrivals::Poisson { mean_gap: section.read(&MEAN_GAP)? })
 }
 
-fn read_sizes(mut section: Section<'_>, files: &Files<'_>) -> Result<(Sizes, toml::Table), Problem> {
+fn read_sizes(mut section: Section<'_>, files: &Files) -> Result<(Sizes, toml::Table), Problem> {
     let published = PUBLISHED.iter().map(|published| (published.name, published.name));
     let kinds: Vec<_> =
         SIZES_KIND.own_kinds().iter().map(|kind| (kind.name, kind.name)).chain(published).collect();

@@ -74,7 +74,7 @@ enum Kind {
 }
 
 impl WorkloadSpec {
-    pub(crate) fn read(mut section: Section<'_>, files: &Files<'_>) -> Result<(Self, toml::Table), Problem> {
+    pub(crate) fn read(mut section: Section<'_>, files: &Files) -> Result<(Self, toml::Table), Problem> {
         let ways: [&dyn Declared; 7] = [&LIST, &FILE, &GOAL, &SKELETON, &COLLECTIVE, &HOTSPOT, &PAIRS];
         let way = ways.into_iter().find(|key| section.has(*key)).map(Declared::name);
         let at = section.at_name(way.unwrap_or("flows")).clone();
@@ -110,7 +110,7 @@ impl WorkloadSpec {
     }
 
     /// Reads long flows or drawn flows between the pairs of the key `pairs`.
-    fn drawn(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
+    fn drawn(section: &mut Section<'_>, files: &Files) -> Result<Self, Problem> {
         let at = section.at_key(&PAIRS).clone();
         let flows = match section.has(&LOAD) {
             true => Kind::Long(read_long_flows(section)?),

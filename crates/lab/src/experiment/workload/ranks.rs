@@ -129,7 +129,7 @@ impl Programs {
 
 impl Ranks {
     /// Reads a workload from the GOAL file that the key `goal` names, and checks that file.
-    pub(super) fn read_goal(section: &mut Section<'_>, files: &Files<'_>) -> Result<Self, Problem> {
+    pub(super) fn read_goal(section: &mut Section<'_>, files: &Files) -> Result<Self, Problem> {
         let name = section.read(&GOAL)?;
         let settings = read_settings(section)?;
         let placement = section.read(&PLACEMENT)?;

@@ -22,7 +22,7 @@ pub(crate) use keys::COMPUTE;
 use super::runs::{Data, Run};
 use crate::experiment::keys::{Key, Name, Tables};
 use crate::experiment::{
-    COMPUTES, Cause, Document, FIGURE_TABLES, Files, Item, Problem, ROOT, Section, TopologySpec, Value,
+    COMPUTES, Cause, Document, FIGURE_TABLES, FOLDER, Item, Problem, ROOT, Section, TopologySpec, Value,
 };
 use keys::{
     CAPACITY, CASE_FLOWS, CASE_LABEL, CASES, DIMS, FABRIC_LABEL, FABRIC_SEED, FABRIC_TOPOLOGY, FABRICS,
@@ -103,6 +103,7 @@ pub(super) fn compute(
     let Some(mut section) = root.section(&COMPUTES)? else { return Ok(None) };
     let kind = section.choose(&KIND, &COMPUTATIONS)?;
     if !kind.has_experiment {
+        root.item(&FOLDER);
         for key in FIGURE_TABLES {
             root.item(key);
         }
@@ -138,7 +139,7 @@ fn fabrics(
     section: &mut Section<'_>,
     context: &Context<'_>,
 ) -> Result<Vec<(String, Arc<Topology>)>, Problem> {
-    let files = Files::new(&context.document.folder);
+    let files = context.document.files()?;
     let mut fabrics = Vec::new();
     for mut fabric in needed(section, &FABRICS)? {
         let label = fabric.read(&FABRIC_LABEL)?;

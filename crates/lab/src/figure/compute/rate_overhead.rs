@@ -7,13 +7,13 @@ use super::keys::{
 };
 use super::{needed, run};
 use crate::analysis::rate_overhead::{Algorithm, Lifetime, Replay, Samples};
-use crate::experiment::{Document, Files, Fraction, Problem, Section, TopologySpec, WorkloadSpec};
+use crate::experiment::{Document, Fraction, Problem, Section, TopologySpec, WorkloadSpec};
 use crate::figure::runs::{Data, Run};
 use raddle_topology::routing::Protocol;
 
 /// Measures every algorithm on every trace at every interval.
 pub(super) fn measure(section: &mut Section<'_>, document: &Document) -> Result<Vec<Run>, Problem> {
-    let files = Files::new(&document.folder);
+    let files = document.files()?;
     let Some(fabric) = section.section(&RATE_TOPOLOGY)? else { return Err(section.missing(&RATE_TOPOLOGY)) };
     let Fraction(headroom) = section.read(&RATE_HEADROOM)?;
     let seed = section.read(&SEED)?;

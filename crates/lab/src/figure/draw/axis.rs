@@ -2,12 +2,12 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
-use super::number::number;
+use super::number::{number, plain};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// Maximum number of significant digits in the name of a tick. Ticks need no more, and further digits would show the
-/// rounding errors of floats.
+/// Maximum number of significant digits in the name of a tick with a letter. Further digits would show the rounding
+/// errors of floats.
 const TICK_DIGITS: usize = 5;
 
 /// An axis of a plot. On a logarithmic axis, the range and the ticks are logarithms to base 10.
@@ -16,6 +16,8 @@ pub(super) struct Axis {
     ticks: Vec<f64>,
     log: bool,
     names: Option<Vec<String>>,
+    /// Number of significant digits that distinguish neighboring ticks of a linear axis.
+    digits: usize,
 }
 
 impl Ranged for &Axis {
@@ -45,7 +47,13 @@ impl Axis {
     /// An axis of named positions, evenly spaced.
     pub(super) fn named(names: &[String]) -> Self {
         let ticks = (0..names.len()).map(|i| i as f64).collect();
-        Self { range: -0.5..names.len() as f64 - 0.5, ticks, log: false, names: Some(names.to_vec()) }
+        Self {
+            range: -0.5..names.len() as f64 - 0.5,
+            ticks,
+            log: false,
+            names: Some(names.to_vec()),
+            digits: 0,
+        }
     }
 
     /// An axis for `values`, which are logarithms if `log` is set. A linear axis includes zero in three cases:
@@ -55,7 +63,7 @@ impl Axis {
         let values = values.filter(|value| value.is_finite());
         let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
         if !least.is_finite() {
-            return Self { range: 0.0..1.0, ticks: vec![0.0, 1.0], log, names: None };
+            return Self { range: 0.0..1.0, ticks: vec![0.0, 1.0], log, names: None, digits: 0 };
         }
         if log {
             return Self::logarithmic(least, most);
@@ -72,7 +80,9 @@ impl Axis {
         };
         let step = nice((high - low) / 6.0);
         let ticks = ((low / step).ceil() as i64..=(high / step) as i64).map(|i| i as f64 * step).collect();
-        Self { range: low..high, ticks, log, names: None }
+        let place = |value: f64| (value.abs().log10() + 1e-9).floor();
+        let digits = (place(low.abs().max(high.abs())) - place(step) + 1.0).max(0.0) as usize;
+        Self { range: low..high, ticks, log, names: None, digits }
     }
 
     /// A logarithmic axis. It begins and ends at powers of ten. If the values span less than two decades, it can also
@@ -86,7 +96,8 @@ impl Axis {
         let first = ticks.iter().rposition(|&tick| tick <= least).unwrap_or(0);
         let last =
             ticks.iter().position(|&tick| tick >= most.max(ticks[first] + 1e-9)).unwrap_or(ticks.len() - 1);
-        Self { range: ticks[first]..ticks[last], ticks: ticks[first..=last].to_vec(), log: true, names: None }
+        let range = ticks[first]..ticks[last];
+        Self { range, ticks: ticks[first..=last].to_vec(), log: true, names: None, digits: 0 }
     }
 
     /// The position of a value along the axis: 0 at the start of the axis, 1 at its end.
@@ -99,10 +110,11 @@ impl Axis {
         self.ticks.iter().map(|&tick| self.name(tick)).collect()
     }
 
-    /// The name of a tick.
+    /// The name of a tick. Ticks that need more than [`TICK_DIGITS`] have all their digits and no letter.
     pub(super) fn name(&self, tick: f64) -> String {
         match &self.names {
             Some(names) => names.get(tick.round().max(0.0) as usize).cloned().unwrap_or_default(),
+            None if self.digits > TICK_DIGITS => plain(tick, self.digits),
             None => number(if self.log { 10_f64.powf(tick) } else { tick }, TICK_DIGITS),
         }
     }
@@ -135,6 +147,14 @@ mod tests {
         assert_eq!(named(3.0, 40_000.0), ["1", "10", "100", "1k", "10k", "100k"]);
         assert_eq!(named(1.0, 1.0), ["1", "2"]);
         assert_eq!(named(20.0, 50.0), ["20", "50"]);
+    }
+
+    #[test]
+    fn neighboring_ticks_have_different_names() {
+        let names = |least: f64, most: f64| Axis::new([least, most].into_iter(), false, false).names();
+        assert_eq!(names(2000.1, 2000.31), ["2000.1", "2000.15", "2000.2", "2000.25", "2000.3"]);
+        assert_eq!(names(2_000_100.0, 2_000_300.0)[..2], ["2000100", "2000150"]);
+        assert_eq!(names(20_000.0, 25_000.0)[..2], ["20k", "21k"]);
     }
 
     #[test]

@@ -43,7 +43,8 @@ impl Format {
             _ => {
                 let what =
                     format!("the name of a picture must end in .svg, .png or .pdf (got {})", file.display());
-                Err(Error::Usage { what, hint: "give a name such as compare.svg".to_owned() })
+                let hint = "give a name such as compare.svg; `raddle report` writes HTML".to_owned();
+                Err(Error::Usage { what, hint })
             }
         }
     }

@@ -54,6 +54,16 @@ pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
     points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point.into()).collect()
 }
 
+/// The caption of a chart with a curve for each sample: how many `what` a sample has, and of how many seeds. `sizes` are
+/// the sizes of the samples. `None` without samples.
+pub(crate) fn caption_of_samples(sizes: &[usize], what: &str, seeds: usize) -> Option<String> {
+    let (least, most) = (sizes.iter().min()?, sizes.iter().max()?);
+    let each = if sizes.len() > 1 { "each curve: " } else { "" };
+    let count = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let of_seeds = if seeds > 1 { format!(" of {seeds} seeds") } else { String::new() };
+    Some(format!("{each}n = {count} {what}{of_seeds}"))
+}
+
 /// For each value of a sorted sample, the share of the sample that is at least as large. The share of the largest value
 /// is not 0, so a logarithmic axis can show it. The values are thinned as in [`cdf`], and a share includes the omitted
 /// values just below its value.

@@ -14,6 +14,11 @@ pub(super) fn number(value: f64, digits: usize) -> String {
     format!("{}{letter}", rounded(value / factor, digits))
 }
 
+/// A number with at most `digits` significant digits and without a letter: `2000150`.
+pub(super) fn plain(value: f64, digits: usize) -> String {
+    rounded(value, digits).to_string()
+}
+
 /// The numbers of a column of a table. The largest number has at most `digits` significant digits. All numbers have the
 /// letter of the largest number, and the same number of decimals: `114.2` beside `135.0`. If the smallest number would
 /// keep fewer than two digits, each number has a letter and decimals of its own: `0.031` beside `114.2`.

@@ -11,7 +11,7 @@ use crate::run::directory::{Lock, Origin, Out, Part};
 use crate::run::records::Records;
 use crate::run::{directory, kept_summary};
 use crate::sweep::search::{self, Found};
-use crate::sweep::{self, Elsewhere, Job, can_leave, directories, replicated, slug, spread, sweep};
+use crate::sweep::{self, Elsewhere, Job, can_leave, directories, labels, replicated, slug, spread, sweep};
 use crate::{Error, RunState, SizeClass};
 use kept::Kept;
 use raddle_records::write_file;
@@ -331,7 +331,7 @@ impl Session<'_> {
                 continue;
             }
             let folder = self.options.unfinished(file);
-            let cells = replicated(document.cells()?, figure.seeds)?;
+            let cells = replicated(&document, Some(figure.seeds))?;
             let before = runs.len();
             for (cell, place) in cells.iter().zip(directories(&cells, &folder)?) {
                 let origin = cell.document.prepare()?.origin()?;
@@ -404,7 +404,7 @@ impl Session<'_> {
         let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(scale)).collect();
         let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
         write_file(&part.join("claims.json"), text.as_bytes())?;
-        self.take_runs(unfinished, &part.join("runs"), &runs)?;
+        self.take_runs(unfinished, part, &runs)?;
         let is_measured = |run: &Run| matches!(run.data, Data::Timings(_)) || run.verdict().is_some();
         Ok(Reproduced {
             name: current.name,
@@ -417,16 +417,20 @@ impl Session<'_> {
         })
     }
 
-    /// Moves the figure's runs from `unfinished` to `to`, a folder in the figure's temporary folder.
-    fn take_runs(&mut self, unfinished: &Path, to: &Path, runs: &[Run]) -> Result<(), Error> {
+    /// Moves the figure's runs from `unfinished` to `part`, the figure's temporary folder.
+    fn take_runs(&mut self, unfinished: &Path, part: &Path, runs: &[Run]) -> Result<(), Error> {
         if !unfinished.exists() {
             return Ok(());
         }
+        let to = &part.join("runs");
         fs::create_dir_all(to).map_err(Error::io("create", to))?;
+        let mut places = Vec::new();
         for name in runs.iter().map(|run| slug(&run.name())) {
             let from = unfinished.join(&name);
-            fs::rename(&from, to.join(name)).map_err(Error::io("rename", &from))?;
+            fs::rename(&from, to.join(&name)).map_err(Error::io("rename", &from))?;
+            places.push(Path::new("runs").join(name));
         }
+        labels::write(part, places.iter().zip(runs).map(|(place, run)| (&**place, &run.labels)))?;
         // The folder remains if it holds runs of an earlier version of the figure.
         let _ = fs::remove_dir(unfinished);
         self.kept.moved(unfinished, to);
@@ -454,7 +458,7 @@ impl Session<'_> {
     /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds to `shared_seconds` the
     /// seconds that copied runs took when they ran.
     fn simulate(&mut self, current: &Current<'_>, shared_seconds: &mut f64) -> Result<Vec<Run>, Error> {
-        let cells = replicated(current.document.cells()?, current.figure.seeds)?;
+        let cells = replicated(current.document, Some(current.figure.seeds))?;
         let folder = current.unfinished;
         let places = directories(&cells, folder)?;
         let mut missing = Vec::new();

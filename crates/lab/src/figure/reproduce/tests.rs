@@ -511,6 +511,18 @@ fn figures_with_the_same_runs_share_them_also_between_reproductions() {
     assert_eq!(reproduced(&figures[1], true).0, 3, "--force runs everything again");
 }
 
+#[test]
+fn a_figure_that_is_refused_leaves_no_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let figure = folder.path().join("wrong.toml");
+    fs::write(&figure, "[figure]\ntitle = \"FCT\"\nsede = 1\n").expect("written");
+    let (figure, out) = (figure.display().to_string(), folder.path().join("out/reproduce"));
+    let options = options(&[&figure], &out);
+    let refused = reproduce(&options, None, &AtomicBool::new(false), &Quiet).expect_err("refused");
+    assert!(refused.to_string().contains("unknown key `sede`"), "{refused}");
+    assert!(!folder.path().join("out").exists());
+}
+
 /// Reproduces two figures with the same runs. Other processes do each run once, and the results are the same.
 #[test]
 fn figures_whose_runs_are_done_elsewhere_are_the_same() {

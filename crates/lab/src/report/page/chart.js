@@ -33,49 +33,78 @@ function shown(value) {
   return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 20 });
 }
 
-/** A number for an axis: 20k, 3M. Pictures of figures follow the same rule (figure/draw/number.rs). */
-function brief(value) {
+/** A number with at most `digits` significant digits, without separators. */
+const plain = (value, digits) => Number(value.toPrecision(digits)).toLocaleString("en-US", { useGrouping: false, maximumFractionDigits: 20 });
+
+/** A short number: 20k, 3M. Pictures of figures follow the same rule (figure/draw/number.rs). */
+function brief(value, digits = 3) {
   for (const [unit, letter] of [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
-    if (Math.abs(value) >= unit) return Number((value / unit).toPrecision(3)) + letter;
+    if (Math.abs(value) >= unit) return plain(value / unit, digits) + letter;
   }
-  return Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 20 });
+  return plain(value, digits);
+}
+
+/** Largest number of significant digits in the name of a tick with a letter. */
+const TICK_DIGITS = 5;
+
+/** The names of the ticks of an axis, as in pictures of figures (figure/draw/axis.rs). Neighbours differ: ticks that need more
+ * digits have all their digits and no letter, such as 2000150 after 2000100. */
+function tickNames(found, isLog) {
+  const place = value => Math.floor(Math.log10(Math.abs(value)) + 1e-9);
+  const isLong = !isLog && found.length > 1;
+  const digits = isLong ? place(Math.max(...found.map(Math.abs))) - place(found[1] - found[0]) + 1 : 1;
+  return found.map(tick => digits > TICK_DIGITS ? plain(tick, digits) : brief(tick, TICK_DIGITS));
 }
 
 const percent = share => shown(100 * share) + "%";
 
-/** The positions of ticks between two values. */
-function ticks(low, high, isLog) {
+/** The positions of ticks from the last that is at most `low` to the first that is at least `high`. */
+function ticksAround(low, high, isLog) {
   const found = [];
   if (isLog) {
+    const near = 1.001;
     const decades = Math.log10(high / low);
-    const steps = decades > 3 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 3, 5, 7];
-    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
-      for (const step of steps) found.push(step * 10 ** power);
-    }
+    const factors = decades > 3 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 3, 5, 7];
     const every = decades > 8 ? 2 : 1;
-    return found.filter((tick, i) => tick >= low * 0.999 && tick <= high * 1.001 && i % every === 0);
+    for (let power = Math.floor(Math.log10(low / near)); power <= Math.ceil(Math.log10(high)) + every; power += every) {
+      for (const factor of factors) found.push(factor * 10 ** power);
+    }
+    const end = found.findIndex(tick => tick * near >= high);
+    return found.slice(found.findLastIndex(tick => tick <= low * near), end + 1);
   }
   const rough = (high - low) / 5 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map(factor => factor * power).find(step => step >= rough);
-  for (let i = Math.ceil(low / step); i * step <= high * 1.0001; i++) found.push(i * step);
-  return found;
+  const near = 1e-4 * (high - low);
+  for (let i = Math.floor((low + near) / step); ; i++) {
+    found.push(i * step);
+    if (i * step >= high - near) return found;
+  }
 }
 
-/** A scale from values to pixels. */
-function scale(values, isLog, from, to) {
+/** The positions of ticks between two values. */
+function ticks(low, high, isLog) {
+  const near = isLog ? 0.001 * low : 1e-4 * (high - low);
+  return ticksAround(low, high, isLog).filter(tick => tick >= low - near && tick <= high + near);
+}
+
+/** A scale from values to pixels. With `isWhole`, it begins and ends at a tick. */
+function scale(values, isLog, from, to, isWhole) {
   const usable = values.filter(value => Number.isFinite(value) && (!isLog || value > 0));
   let low = isLog ? Infinity : 0, high = -Infinity;
   for (const value of usable) { low = Math.min(low, value); high = Math.max(high, value); }
   if (usable.length === 0) [low, high] = [1, 10];
   if (low === high) [low, high] = isLog ? [low / 2, high * 2] : [low, low + 1];
+  const found = isWhole ? ticksAround(low, high, isLog) : ticks(low, high, isLog);
+  if (isWhole) [low, high] = [found[0], found.at(-1)];
   const place = isLog ? Math.log10 : value => value;
   const at = value => from + (place(value) - place(low)) / (place(high) - place(low)) * (to - from);
-  return { at, low, high, ticks: ticks(low, high, isLog), isUsable: value => !isLog || value > 0 };
+  return { at, low, high, ticks: found, isUsable: value => !isLog || value > 0 };
 }
 
 const colourOf = i => `var(--series-${i % COLOURS})`;
-const dashOf = i => ["", "7 4", "2 3", "9 3 2 3"][Math.floor(i / COLOURS) % 4];
+/** The dashes of a curve. The first four curves are solid, and 32 curves differ in their colour or their dashes. */
+const dashOf = i => ["", "7 4", "2 3", "9 3 2 3"][Math.ceil(Math.floor(i / 4) / 2) % 4];
 
 /**
  * A chart of curves. `series` are `{ name, points: [[x, y], …] }`; empty series are left out. A third number of a point
@@ -95,7 +124,7 @@ function chart({ title, note, x, y, logX, logY, steps, series, from, categories,
     });
   }
   const margins = numbered.flatMap(curve => curve.points.flatMap(([, value, margin]) => margin > 0 ? [value - margin, value + margin] : []));
-  const up = scale([...every(1), ...margins], logY, height - bottom, top);
+  const up = scale([...every(1), ...margins], logY, height - bottom, top, true);
   if (categories) {
     const thinned = Math.ceil(categories.length / 8);
     Object.assign(across, { at: i => left + (i + 0.5) / categories.length * (width - right - left),
@@ -104,15 +133,17 @@ function chart({ title, note, x, y, logX, logY, steps, series, from, categories,
   const nameOf = value => categories ? categories[value] : shown(value);
   const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": described() });
   const [axes, curves] = [shape("g", { class: "axes" }), shape("g", { class: "curves" })];
-  for (const tick of across.ticks) {
+  const names = categories ? across.ticks.map(nameOf) : tickNames(across.ticks, logX);
+  for (const [i, tick] of across.ticks.entries()) {
     const at = across.at(tick);
     axes.append(shape("line", { x1: at, x2: at, y1: top, y2: height - bottom }),
-      shape("text", { x: at, y: height - bottom + 17, "text-anchor": "middle" }, categories ? nameOf(tick) : brief(tick)));
+      shape("text", { x: at, y: height - bottom + 17, "text-anchor": "middle" }, names[i]));
   }
-  for (const tick of up.ticks) {
+  const heights = tickNames(up.ticks, logY);
+  for (const [i, tick] of up.ticks.entries()) {
     const at = up.at(tick);
     axes.append(shape("line", { x1: left, x2: width - right, y1: at, y2: at }),
-      shape("text", { x: left - 7, y: at + 4, "text-anchor": "end" }, brief(tick)));
+      shape("text", { x: left - 7, y: at + 4, "text-anchor": "end" }, heights[i]));
   }
   axes.append(
     shape("text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle", class: "label" }, x),
@@ -196,10 +227,26 @@ function numbersOf(series, x, y, nameOf) {
 
 /** A table. Cells are numbers, strings or elements; a cell of the first column heads its row. */
 function table(caption, heads, rows) {
-  const cell = (value, i) => element(i === 0 ? "th" : "td", { ...(i === 0 ? { scope: "row" } : {}),
-    ...(typeof value === "number" ? { class: "number" } : {}) }, value instanceof Node ? value : shown(value));
-  return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    element("table", {}, element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, ...heads.map(head => element("th", { scope: "col" }, head)))),
-      element("tbody", {}, ...rows.map(row => element("tr", {}, ...row.map(cell))))));
+  const isNumber = value => typeof value === "number" || /^[\d.,]+%$/.test(value);
+  const kind = (values, i) => i > 0 && values.some(isNumber) ? { class: "number" } : {};
+  const cell = (value, i) => element(i === 0 ? "th" : "td", { ...(i === 0 ? { scope: "row" } : kind([value], i)) },
+    value instanceof Node ? value : shown(value));
+  const head = (text, i) => element("th", { scope: "col", ...kind(rows.map(row => row[i]), i) }, text);
+  return scrolled(caption, element("table", {}, element("caption", {}, caption),
+    element("thead", {}, element("tr", {}, ...heads.map(head))),
+    element("tbody", {}, ...rows.map(row => element("tr", {}, ...row.map(cell))))));
+}
+
+/** A box for a table. If the table is too high for the box, the box ends below a whole row that is not a heading. */
+function scrolled(label, table) {
+  const box = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+  new ResizeObserver(() => {
+    box.style.maxHeight = "";
+    const isCut = box.scrollHeight > box.clientHeight;
+    box.classList.toggle("cut", isCut);
+    if (!isCut) return;
+    const bottoms = [...table.querySelectorAll("tr:not(.class)")].map(row => row.offsetTop + row.offsetHeight).filter(bottom => bottom <= box.clientHeight);
+    box.style.maxHeight = `${Math.max(...bottoms) + box.offsetHeight - box.clientHeight}px`;
+  }).observe(table);
+  return box;
 }

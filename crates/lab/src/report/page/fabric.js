@@ -76,6 +76,9 @@ function graphPositions(nodes, edges) {
   return at.map(([x, y]) => [x / far, y / far, 0]);
 }
 
+/** The view before the user turns, moves or zooms the fabric. */
+const START = { yaw: 0.55, pitch: 0.4, zoom: 1, x: 0, y: 0 };
+
 /** The fabric of a run, with its controls. `highlight(edges, text)` marks the edges of a path. `showTime(us)` hears of the middle
  * of each chosen interval, or null for the whole run. */
 function fabricView(run, showTime) {
@@ -86,7 +89,9 @@ function fabricView(run, showTime) {
   const count = fabric.edges.length;
   const loads = series ? bytesOf(series.edge_load) : null;
   const queues = series?.edge_queue ? bytesOf(series.edge_queue) : null;
-  const view = { yaw: 0.55, pitch: 0.4, zoom: 1, x: 0, y: 0, path: new Set(), time: -1, heat: "load" };
+  const view = { ...START, path: new Set(), time: -1, heat: "load" };
+  /** Width of the names of tiers, to the left of the drawing. */
+  let gutter = 0;
 
   const canvas = element("canvas", { tabindex: 0, role: "img" });
   const pen = canvas.getContext("2d");
@@ -106,27 +111,57 @@ function fabricView(run, showTime) {
   const heatText = edge => view.heat === "queue"
     ? `queue ${shown(Math.round(heat(edge) * series.queue_scale_bytes))} B` : `load ${percent(Number(heat(edge).toFixed(3)))}`;
 
-  function project([x, y, z]) {
-    const [width, height] = [canvas.width, canvas.height];
-    if (!isGrid) return [(0.5 + (x * view.zoom + view.x) * 0.47) * width, (0.5 - (y * view.zoom + view.y) * 0.43) * height, 1];
-    const [sin, cos] = [Math.sin(view.yaw), Math.cos(view.yaw)];
+  /** A point of the grid after the turn of a view: across, up, and its depth behind the middle. */
+  function turn([x, y, z], { yaw, pitch }) {
+    const [sin, cos] = [Math.sin(yaw), Math.cos(yaw)];
     const [turned, deep] = [x * cos + z * sin, z * cos - x * sin];
-    const [tilt, level] = [Math.sin(view.pitch), Math.cos(view.pitch)];
+    const [tilt, level] = [Math.sin(pitch), Math.cos(pitch)];
     const [high, depth] = [y * level - deep * tilt, deep * level + y * tilt];
-    const size = 0.33 * Math.min(width, height) * view.zoom * 4 / (4 + depth);
-    return [width / 2 + (turned) * size + view.x * width * 0.47, height / 2 - high * size - view.y * height * 0.43, depth];
+    const near = 4 / (4 + depth);
+    return [turned * near, high * near, depth];
+  }
+
+  /** Length of the stub of a wrap-around link. */
+  const stubLength = 0.45 * 2 / Math.max(1, ...fabric.dims);
+  const moved = (place, axis, by) => place.map((x, i) => i === axis ? x + by : x);
+
+  /** The least and the greatest coordinates of the grid, with its stubs, before its first turn. */
+  const extent = (() => {
+    const ends = positions.flatMap(place => [0, 1, 2].slice(0, fabric.dims.length).flatMap(axis => [-1, 1].map(sign => turn(moved(place, axis, sign * stubLength), START))));
+    return [0, 1].map(i => [Math.min, Math.max].map(end => ends.reduce((most, place) => end(most, place[i]), 0)));
+  })();
+
+  function project(position) {
+    const [width, height] = [canvas.width, canvas.height];
+    if (!isGrid) {
+      const [x, y] = position;
+      const room = (width - gutter) * 0.49;
+      return [gutter + room + (x * view.zoom + view.x) * room, (0.5 - (y * view.zoom + view.y) * 0.43) * height, 1];
+    }
+    // Before its first turn, the grid fills the canvas.
+    const [across, up] = extent.map(([least, most]) => ({ middle: (least + most) / 2, length: Math.max(most - least, 0.2) }));
+    const size = 0.96 * Math.min(width / across.length, height / up.length) * view.zoom;
+    const [x, y, depth] = turn(position, view);
+    return [width / 2 + (x - across.middle) * size + view.x * width * 0.47, height / 2 - (y - up.middle) * size - view.y * height * 0.43, depth];
   }
 
   /** The lines of an edge on the canvas. A wrap-around link of a grid is drawn as two stubs. */
   function lines(edge, places) {
     const [a, b] = fabric.edges[edge];
     const [from, to] = [positions[a], positions[b]];
-    const step = 2 / Math.max(...(fabric.dims.length ? fabric.dims : [1]));
-    const axis = isGrid ? [0, 1, 2].find(i => Math.abs(from[i] - to[i]) > 1.5 * step) : undefined;
+    const axis = isGrid ? [0, 1, 2].find(i => Math.abs(from[i] - to[i]) > 3 * stubLength) : undefined;
     if (axis === undefined) return [[places[a], places[b]]];
-    const stub = (place, sign) => project(place.map((x, i) => i === axis ? x + sign * step * 0.45 : x));
+    const stub = (place, sign) => project(moved(place, axis, sign * stubLength));
     const sign = Math.sign(from[axis] - to[axis]);
     return [[places[a], stub(from, sign)], [places[b], stub(to, -sign)]];
+  }
+
+  /** The names of the tiers, by tier. Other layouts have none. */
+  const tierTexts = new Map();
+  for (const [, tier, hosts] of fabric.layout === "tiers" ? fabric.nodes : []) {
+    if (tierTexts.has(tier)) continue;
+    const many = fabric.nodes.filter(node => node[1] === tier).length;
+    tierTexts.set(tier, hosts > 0 ? `hosts, ${hosts} in a dot` : plural(fabric.tier_names[tier] ?? "switch", many));
   }
 
   function draw() {
@@ -136,6 +171,8 @@ function fabricView(run, showTime) {
     [canvas.width, canvas.height] = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
     const style = getComputedStyle(document.documentElement);
     const colour = variable => style.getPropertyValue(variable).trim();
+    pen.font = `${12 * ratio}px system-ui, sans-serif`;
+    gutter = Math.max(0, ...[...tierTexts.values()].map(text => pen.measureText(text).width + 16 * ratio));
     const palette = ["--heat-0", "--heat-1", "--heat-2", "--heat-3"].map(colour);
     const places = positions.map(project);
     const order = [...fabric.edges.keys()].map(edge => [heat(edge), edge]).sort((a, b) => a[0] - b[0]);
@@ -178,22 +215,13 @@ function fabricView(run, showTime) {
       pen.strokeStyle = colour("--back");
       pen.stroke();
     });
-    if (fabric.layout === "tiers") {
+    for (const [tier, text] of tierTexts) {
+      const [left, middle] = [8 * ratio, places[fabric.nodes.findIndex(node => node[1] === tier)][1]];
+      // A part of the fabric that was moved or zoomed may lie behind the text.
+      pen.fillStyle = colour("--back");
+      pen.fillRect(0, middle - 10 * ratio, gutter - 4 * ratio, 20 * ratio);
       pen.fillStyle = colour("--soft");
-      pen.font = `${12 * ratio}px system-ui, sans-serif`;
-      const seen = new Set();
-      fabric.nodes.forEach(([, tier, hosts], i) => {
-        if (seen.has(tier)) return;
-        seen.add(tier);
-        const many = fabric.nodes.filter(node => node[1] === tier).length;
-        const text = hosts > 0 ? `hosts, ${hosts} in a dot` : plural(fabric.tier_names[tier] ?? "switch", many);
-        const [left, base] = [8 * ratio, places[i][1] + (tier === 0 ? 24 : -14) * ratio];
-        // Links may cross the place of the text.
-        pen.fillStyle = colour("--back");
-        pen.fillRect(left - 3 * ratio, base - 12 * ratio, pen.measureText(text).width + 6 * ratio, 16 * ratio);
-        pen.fillStyle = colour("--soft");
-        pen.fillText(text, left, base);
-      });
+      pen.fillText(text, left, middle + 4 * ratio);
     }
     const when = view.time < 0 ? "over the whole run" : `at ${clock.textContent}`;
     const [hottest, most] = order.length ? [order[order.length - 1][1], heatText(order[order.length - 1][1])] : [null, ""];
@@ -255,7 +283,7 @@ function fabricView(run, showTime) {
     const act = {
       ArrowLeft: () => move(-15, 0), ArrowRight: () => move(15, 0), ArrowUp: () => move(0, -15), ArrowDown: () => move(0, 15),
       "+": () => zoom(1.2), "=": () => zoom(1.2), "-": () => zoom(1 / 1.2),
-      0: () => { Object.assign(view, { yaw: 0.55, pitch: 0.4, zoom: 1, x: 0, y: 0 }); draw(); },
+      0: () => { Object.assign(view, START); draw(); },
     }[event.key];
     if (!act) return;
     event.preventDefault();
@@ -284,7 +312,7 @@ function fabricView(run, showTime) {
         show();
       }, 120);
     } }, "Play");
-    controls.append(element("label", {}, "Time", slider), clock, play);
+    controls.append(element("label", { class: "time" }, "Time", slider), clock, play);
     if (queues) {
       const select = element("select", { change: () => { view.heat = select.value; scaleEnd.textContent = endText(); draw(); } },
         element("option", { value: "load" }, "load of links"), element("option", { value: "queue" }, "queues"));
@@ -305,7 +333,7 @@ function fabricView(run, showTime) {
     : "Drag or use the arrow keys to move; + and - zoom, 0 resets.";
   const drawnFrom = series ? "" : " The time slider needs a run of the packet or the flow engine with `series = true` in [record].";
   const node = element("figure", { class: "fabric" },
-    element("figcaption", {}, element("p", {}, "The colour of a link is the load of its busier direction, as a share of its rate. " + help + drawnFrom)),
+    element("figcaption", {}, element("p", {}, `The colour of a link is the load of its busier direction, as a share of its rate${queues ? ", or its longer queue" : ""}. ` + help + drawnFrom)),
     controls, canvas, legend, readout);
   return { node, highlight(edges, text) { view.path = new Set(edges); readout.textContent = text; draw(); } };
 }

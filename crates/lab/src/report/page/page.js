@@ -30,6 +30,12 @@ function summary() {
     !isSummarised && differences.length > 0 ? element("div", {}, element("p", {}, "The runs are not of the same experiment:"), element("ul", {}, ...differences)) : null);
 }
 
+/** The caption of curves of this many flows each. */
+function flowsOf(counts) {
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return `${counts.length > 1 ? "Each curve: " : ""}n = ${least === most ? shown(most) : `${shown(least)} to ${shown(most)}`} flows`;
+}
+
 function times() {
   const bySize = (p, title) => chart({
     title, x: "size of the flow (bytes)", y: "slowdown", logX: true, logY: true, series: named(run => run.slowdown[p]),
@@ -40,7 +46,8 @@ function times() {
     .filter(({ i }) => DATA.runs.some(run => run.fct[i].points.length > 0));
   section("fct", "Completion times", "The share of finished flows whose FCT is at most the value.",
     charts(...classes.map(({ name, i }) => chart({
-      title: name === "all" ? "All flows" : `Flows ${name}`, x: "FCT (us)", y: "share of flows", logX: true, steps: true,
+      title: name === "all" ? "All flows" : `Flows ${name}`, note: flowsOf(DATA.runs.map(run => run.fct[i].flows)),
+      x: "FCT (us)", y: "share of flows", logX: true, steps: true,
       series: named(run => run.fct[i].points),
     }))));
 }
@@ -53,12 +60,14 @@ function overTime() {
     // Runs of the flow engine have no queues.
     const over = (title, key, y, note) => DATA.runs.some(run => run.series?.[key])
       ? [chart({ title, note, x, y, series: named(run => at(run, key)) })] : [];
+    // With fewer than 100 ports, the 99th percentile is the longest queue.
+    const hasShorterQueues = DATA.runs.some(({ series }) => String(series?.queue_p99_bytes) !== String(series?.queue_max_bytes));
     drawn.push(
       ...over("Throughput", "throughput_gbps", "Gbps", "Application bytes that reached their hosts."),
       ...over("Busiest link", "load_max", "load", "The load of the busiest link of each interval, as a share of its rate."),
       ...over("Mean load of links", "load_mean", "load"),
       ...over("Longest queue", "queue_max_bytes", "bytes", "The longest of the sampled egress queues."),
-      ...over("99th percentile of queues", "queue_p99_bytes", "bytes", "Over all egress ports."));
+      ...(hasShorterQueues ? over("99th percentile of queues", "queue_p99_bytes", "bytes", "Over all egress ports.") : []));
   }
   const note = DATA.runs.every(run => run.series) ? null
     : "Throughput, loads and queues over time need a run of the packet or the flow engine with `series = true` in [record]. The flow engine has no queues.";
@@ -127,9 +136,20 @@ function claims() {
     ...DATA.figures.map(claimsTable));
 }
 
+/** The plots of figures and sweeps, as their files have them. */
+function plots() {
+  if (DATA.pictures.length === 0) return;
+  section("plots", "Plots", null, ...DATA.pictures.map(({ directory, svg }) => {
+    const words = [...new DOMParser().parseFromString(svg, "image/svg+xml").querySelectorAll("text")].map(text => text.textContent.trim());
+    const alt = `Plots in ${directory}. Their words, without numbers: ${words.filter(word => /\p{L}{2}/u.test(word)).join("; ")}.`;
+    const picture = element("img", { src: "data:image/svg+xml," + encodeURIComponent(svg), alt });
+    return element("figure", { class: "plots" }, picture, element("figcaption", {}, `${directory}/figure.svg`));
+  }));
+}
+
 function definitions() {
-  const entries = DATA.definitions.flatMap(({ term, meaning }) => [
-    element("dt", { id: anchor(term) }, term), element("dd", {}, meaning)]);
+  const entries = DATA.definitions.flatMap(({ term, aside, meaning }) => [
+    element("dt", { id: anchor(term) }, term, element("span", {}, ` ${aside}`)), element("dd", {}, meaning)]);
   section("definitions", "Definitions", null, element("dl", {}, ...entries));
   document.getElementById("main").append(element("p", { class: "note" }, `Made by raddle ${DATA.version}.`));
 }
@@ -137,11 +157,13 @@ function definitions() {
 if (DATA.runs.length > 0) {
   document.title = isSummarised ? `Raddle report: ${DATA.groups.runs} runs` : `Raddle report: ${DATA.runs.map(run => run.name).join(", ")}`;
   summary();
+  plots();
   claims();
   times();
   overTime();
   oneRun();
 } else {
+  plots();
   claims();
 }
 definitions();

@@ -38,9 +38,9 @@ function summaryTable() {
     body.append(element("tr", {}, element("th", { scope: "row" }, defined(measure)), ...values.map(cell)));
   }
   const heads = DATA.runs.map(run => element("th", { scope: "col", class: "number" }, run.name));
-  return element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Summary" },
-    element("table", {}, element("caption", {}, runs.length > 1 ? "In brackets: the value divided by the value of the first run" : "Numbers of the run"),
-      element("thead", {}, element("tr", {}, element("td", {}), ...heads)), body));
+  return scrolled("Summary", element("table", {},
+    element("caption", {}, runs.length > 1 ? "In brackets: the value divided by the value of the first run" : "Numbers of the run"),
+    element("thead", {}, element("tr", {}, element("td", {}), ...heads)), body));
 }
 
 function claimsTable({ title, claims }) {
@@ -58,9 +58,10 @@ function claimsTable({ title, claims }) {
 }
 
 function linksTable(run) {
+  const inColumn = share => `${(100 * share).toFixed(2)}%`;
   const row = link => [
-    `${nodeOf(run, link.from)} → ${nodeOf(run, link.to)}`, link.link, link.rate_gbps, percent(link.load),
-    link.peak_queue_bytes, link.drops, ...(run.links.some(other => other.paused !== null) ? [percent(link.paused ?? 0)] : []),
+    `${nodeOf(run, link.from)} → ${nodeOf(run, link.to)}`, link.link, link.rate_gbps, inColumn(link.load),
+    link.peak_queue_bytes, link.drops, ...(run.links.some(other => other.paused !== null) ? [inColumn(link.paused ?? 0)] : []),
   ];
   const heads = ["link", "number", "rate Gbps", "load", "peak queue B", "drops",
     ...(run.links.some(link => link.paused !== null) ? ["paused"] : [])];
@@ -111,9 +112,11 @@ function ranksView(run) {
   const label = `Ranks of ${run.name}: ${finished} of ${run.ranks.length} finished, the last after ${shown(end)} us.`;
   const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   const axes = shape("g", { class: "axes" });
-  for (const tick of ticks(0, end, false)) {
+  const times = ticks(0, end, false);
+  const names = tickNames(times, false);
+  for (const [i, tick] of times.entries()) {
     axes.append(shape("line", { x1: at(tick), x2: at(tick), y1: 4, y2: height - 40 }),
-      shape("text", { x: at(tick), y: height - 24, "text-anchor": "middle" }, brief(tick)));
+      shape("text", { x: at(tick), y: height - 24, "text-anchor": "middle" }, names[i]));
   }
   axes.append(shape("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "label" }, "us since the start"));
   kept.forEach(([rank, , ended, computed], i) => {

@@ -16,9 +16,11 @@ function timelineView(run) {
   const label = `Timeline of ${shown(ranks.length)} ranks of ${run.name}. Mean shares of the time: ` + lanes.map(lane => `${lane.name} ${percent(share(lane))}`).join(", ") + ".";
   const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   const axes = shape("g", { class: "axes" });
-  for (const tick of ticks(begin, begin + end, false)) {
+  const found = ticks(begin, begin + end, false);
+  const names = tickNames(found, false);
+  for (const [i, tick] of found.entries()) {
     axes.append(shape("line", { x1: at(tick), x2: at(tick), y1: top, y2: height - bottom }),
-      shape("text", { x: at(tick), y: height - bottom + 16, "text-anchor": "middle" }, brief(tick)));
+      shape("text", { x: at(tick), y: height - bottom + 16, "text-anchor": "middle" }, names[i]));
   }
   axes.append(shape("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "label" }, "us since the start"));
   const every = Math.ceil(12 / row);

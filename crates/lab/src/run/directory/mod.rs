@@ -129,7 +129,7 @@ pub fn run_into<'a>(
     let warnings = prepared.warnings.clone();
     let part = Part::create(out, origin)?;
     let seed = prepared.experiment.engine.seed;
-    let resolved = prepared.experiment.resolved.clone();
+    let experiment = prepared.experiment.movable(prepared.experiment.resolved.clone())?;
     let (topology, workload) = (Arc::clone(&prepared.topology), prepared.facts());
     let record = prepared.experiment.record.clone();
     let capture = record
@@ -171,7 +171,7 @@ pub fn run_into<'a>(
     let mut summary = summarizer.finish(title, seed, &topology, workload, &outcome, &part.file(FLOWS))?;
     summary.inputs = inputs;
     summary.warnings = warnings;
-    part.write(EXPERIMENT, &resolved.to_string())?;
+    part.write(EXPERIMENT, &experiment)?;
     part.write(SUMMARY, &format!("{:#}\n", summary.json()))?;
     let speed = outcome.totals.packet_hops() as f64 / outcome.seconds.max(1e-9);
     let log = format!(

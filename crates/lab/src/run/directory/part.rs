@@ -23,7 +23,29 @@ pub(crate) struct Part<'a> {
     begin: Instant,
     /// The lock is held until the directory has its final name.
     _lock: Lock,
+    _parents: Parents,
     _graceful: Graceful,
+}
+
+/// Folders that were made for a directory, the innermost first. When this value is dropped, those that are empty are
+/// removed, because no results were written.
+struct Parents(Vec<PathBuf>);
+
+impl Parents {
+    /// Makes `folder` and the folders that contain it, if they do not exist.
+    fn make(folder: &Path) -> Result<Self, Error> {
+        let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let missing = folder.ancestors().take_while(is_missing).map(Path::to_path_buf).collect();
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        Ok(Self(missing))
+    }
+}
+
+impl Drop for Parents {
+    fn drop(&mut self) {
+        // Folders with results or with files of others are not empty, and stay.
+        self.0.iter().map_while(|folder| fs::remove_dir(folder).ok()).for_each(drop);
+    }
 }
 
 impl<'a> Part<'a> {
@@ -38,7 +60,7 @@ impl<'a> Part<'a> {
         let begin = Instant::now();
         let place = Place::of(out.path)?;
         let parent = place.parent();
-        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        let parents = Parents::make(parent)?;
         let lock = place.lock()?;
         if lock.excludes_others() {
             place.remove_orphans(out)?;
@@ -50,7 +72,8 @@ impl<'a> Part<'a> {
         let folder = folder.map_err(Error::io("create a directory in", parent))?;
         let marker = folder.path().join(MARKER);
         File::create_new(&marker).map_err(Error::io("create", &marker))?;
-        Ok(Self { out, origin, place, folder: Folder(folder), begin, _lock: lock, _graceful: graceful })
+        let folder = Folder(folder);
+        Ok(Self { out, origin, place, folder, begin, _lock: lock, _parents: parents, _graceful: graceful })
     }
 
     /// The directory's temporary path.

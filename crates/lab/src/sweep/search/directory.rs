@@ -3,7 +3,7 @@
 //! done. The rules for replacing the directory are the same as for the directories of [runs](crate::run::directory).
 
 use super::{Found, Search};
-use crate::experiment::{Cell, Document};
+use crate::experiment::{Cell, Document, Experiment};
 use crate::lint::Warning;
 use crate::run::directory::{EXPERIMENT, Lock, Origin, Out, Part};
 use crate::run::{Control, RunState};
@@ -38,13 +38,13 @@ pub fn run_into<'a>(
     control: Control<'_>,
 ) -> Result<Found, Error> {
     let out = out.into();
-    let (resolved, origin) = search.origin(document)?;
+    let (experiment, resolved, origin) = search.origin(document)?;
     if out.contents()?.is_some_and(|contents| contents.is_finished(&origin)) {
         return kept(out.path);
     }
     let part = Part::create(out, origin)?;
     let found = search.run(document, control)?;
-    part.write(EXPERIMENT, &resolved)?;
+    part.write(EXPERIMENT, &experiment.movable(resolved)?)?;
     let kept = Kept { version: VERSION.to_owned(), found };
     part.write(SEARCH, &format!("{:#}\n", serde_json::json!(kept)))?;
     part.finish(true)?;
@@ -62,14 +62,13 @@ impl Search {
         warnings
     }
 
-    /// The resolved experiment with its search, and the origin of the search's results.
-    fn origin(&self, document: &Document) -> Result<(String, Origin), Error> {
+    /// The experiment, its resolved table with the search, and the origin of the search's results.
+    fn origin(&self, document: &Document) -> Result<(Experiment, toml::Table, Origin), Error> {
         let experiment = self.document(document, 1)?.experiment()?;
         let mut resolved = experiment.resolved.clone();
         resolved.insert("search".to_owned(), self.resolved.clone().into());
-        let resolved = resolved.to_string();
-        let origin = Origin::of("search", &resolved, &experiment)?;
-        Ok((resolved, origin))
+        let origin = Origin::of("search", &resolved.to_string(), &experiment)?;
+        Ok((experiment, resolved, origin))
     }
 }
 
@@ -104,7 +103,7 @@ pub fn sweep<'a>(
         };
         let prepared = search.document(&cell.document, 1)?.prepare()?;
         (out.warned)(&cell.name(), &search.warnings(prepared.warnings))?;
-        origins.push(search.origin(&cell.document)?.1);
+        origins.push(search.origin(&cell.document)?.2);
         searches.push(search);
     }
     let _lock = Lock::of_folder(out.path, None)?;
