@@ -28,11 +28,11 @@ fn incremental(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     slots.into_iter().map(|slot| incremental.rate(slot)).collect()
 }
 
-/// True if two rates differ only by rounding. The tolerance is relative to the largest link, not to the rates: a flow
-/// of a class that is served late gets the remainder of a link, a small difference of large numbers, divided by the
-/// flow's small weight on this link. In addition, [`Incremental`] rounds weights to multiples of 2^-40. The largest
-/// error in a million of the instances below was 7e-11 of the largest link. The rates in these instances were as low
-/// as 1e-4 of the largest link.
+/// True if two rates differ only by rounding. The tolerance is relative to the capacity of the largest link, not to the
+/// rates. A flow of a class that is served late gets the remainder of a link. This remainder is a small difference of
+/// large numbers, and it is divided by the flow's weight on the link, which may be small. In addition, [`Incremental`]
+/// rounds weights to multiples of 2^-40. The largest error in a million of the instances below was 7e-11 of the largest
+/// capacity. The rates in these instances were as low as 1e-4 of the largest capacity.
 fn same(a: f64, b: f64, links: &[f64]) -> bool {
     (a - b).abs() <= 1e-9 * links.iter().copied().fold(0.0, f64::max)
 }

@@ -75,8 +75,8 @@ fn namespace_of(host: u32, run: Option<u32>, running: &[Named]) -> Result<Named,
         }),
         [] => {
             let hosts: Vec<_> = of_run().map(|of| of.node.to_string()).collect();
-            let hint = format!("the hosts of the run are {}", hosts.join(", "));
-            Err(Error::Usage { what: format!("the live run has no host {host}"), hint })
+            let hint = format!("the hosts with namespaces are {}", hosts.join(", "));
+            Err(Error::Usage { what: format!("there is no host {host} with a namespace"), hint })
         }
         _ => Err(Error::Usage {
             what: format!("{} live runs have a host {host}", found.len()),
@@ -113,7 +113,10 @@ mod tests {
             refused(0, None, &running),
             "2 live runs have a host 0; choose one with --run PROCESS, where PROCESS is one of: 7, 9"
         );
-        assert_eq!(refused(1, Some(9), &running), "the live run has no host 1; the hosts of the run are 0");
+        assert_eq!(
+            refused(1, Some(9), &running),
+            "there is no host 1 with a namespace; the hosts with namespaces are 0"
+        );
         assert!(refused(1, Some(8), &running).starts_with("process 8 is not a live run"));
         assert!(refused(1, None, &[]).starts_with("no live run on this machine has namespaces"));
     }

@@ -53,8 +53,8 @@ pub(crate) struct Bars {
     all: MultiProgress,
     bars: Vec<ProgressBar>,
     begin: Instant,
-    /// Number of runs that have ended, and the number of these runs that did not run now, because they were already
-    /// finished or cannot run.
+    /// Number of runs that have ended, and how many of them did not run now, because they were already finished or
+    /// cannot run.
     ended: Mutex<(usize, usize)>,
     /// The errors of cells that cannot run, as far as they were printed.
     told: Mutex<HashSet<String>>,

@@ -14,7 +14,8 @@ pub trait Observer {
     fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
 
     /// A packet was accepted by a port at `now`. Its last bit leaves at `sent`. For a port with a
-    /// [`Queue`](crate::Queue), `now` is the time at which the port begins to send the packet.
+    /// [`Queue`](crate::Queue) or a [`PortAgent`](crate::PortAgent), `now` is the time at which the port begins to send
+    /// the packet.
     fn forwarded(&mut self, _now: Time, _sent: Time, _link: LinkId, _packet: &Packet) {}
 
     /// Like [`forwarded`](Self::forwarded), for a packet that carries the payload of another system. `bytes` are the

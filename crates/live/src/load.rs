@@ -93,7 +93,7 @@ pub enum NoLoad {
         why: io::Error,
     },
     /// The system refuses to create an epoll instance or a timer.
-    #[error("cannot set up epoll: {0}")]
+    #[error("cannot set up epoll or its timer: {0}")]
     NoEpoll(#[from] io::Error),
 }
 

@@ -47,7 +47,7 @@ fn parts(scheme: &Transport, routing: &str, topology: &Arc<Topology>) -> Option<
     let plan =
         Plan { congestion_points: Some(("qcn", &of_points)), ..Plan::new(topology, routing, &settings, 1) };
     let parts = registry().build(scheme, &plan, &registry().routing_defaults(routing)).ok()?;
-    // Hosts that wait until their packets have left the port need queues that only the lab builds.
+    // If hosts wait until their packets have left the port, their ports need queues that the registry does not build.
     (!parts.hear_of_departures).then_some(parts)
 }
 

@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 /// The kind of an event. The order of the variants breaks ties in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A link or node changes state. This kind comes first, so that no packet is sent over a link in the instant of its
+    /// Links fail or come up again. This kind comes first, so that no packet is sent over a link in the instant of its
     /// failure.
     Change,
     /// Every node learns of a change. This kind comes before all actions of nodes in that instant, so that the first
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
     FlowControl,
     /// The agent of a link's port ticks.
     PortTick,
-    /// The forwarder of a node ticks.
+    /// The forwarder or the topology discovery of a node ticks.
     Tick,
     /// The clock reaches a time at which a node has asked to be woken.
     Wake,

@@ -77,7 +77,7 @@ pub trait Fluid {
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
     /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported rates. Returns
-    /// the time at which the rates may change next if no flow arrives or leaves and no capacity changes before that
-    /// time; `None` if the rates stay the same until a flow arrives or leaves or a capacity changes.
+    /// the next time at which the rates may change although no flow arrives or leaves and no capacity changes; `None`
+    /// if there is no such time.
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time>;
 }

@@ -101,7 +101,7 @@ fn guessed(
     }
     let left = left.checked_sub(used).ok_or(None)?;
     let full = full_at(slot, guess.class(), left, rising);
-    // If the link had been full before the last frozen flow stopped, the remaining capacity would be too small for the
+    // Tests whether the last frozen flow stops before the link is full: the remaining capacity must suffice for the
     // rising flows to reach the level of that flow. Levels are rounded down, so the comparison allows for an error of
     // one unit of level per flow.
     let frozen_before = left >= (u128::from(last) + 1) * u128::from(rising) + rounding;

@@ -221,8 +221,8 @@ fn on_small_disk(folder: &Path, size: &str, script: &str) -> Option<Output> {
     Some(within(script).unwrap())
 }
 
-/// For several amounts of free space, a run, a sweep and a figure either succeed or report that the disk is full.
-/// Earlier results are kept. The same command succeeds once there is more space.
+/// For several amounts of free space, a run, a sweep and a figure either succeed or report that the disk is full. In
+/// both cases, complete results remain. The same command succeeds once there is more space.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_said_and_spoils_nothing() {

@@ -59,8 +59,8 @@ pub struct FlowControlAccount {
     pub pauses: u64,
     /// Time for which the neighbour paused at least one priority at this port.
     pub paused: Duration,
-    /// Maximum number of bytes of the node's memory that packets of a single class occupied at once, among the packets
-    /// that had arrived by this port.
+    /// Maximum number of bytes of the node's memory that packets of a single class occupied at once. Only packets that
+    /// arrived by this port are counted.
     pub peak_memory: u64,
     /// Number of packets for which the node's memory had no room left. In lossless Ethernet this number must be 0.
     pub overflows: u64,

@@ -29,7 +29,7 @@ pub enum Input<'a> {
         port: PortId,
     },
     /// A packet that this node itself sent, usually a packet of this host, has left its port. Only ports with a
-    /// [`Queue`](crate::Queue) give this input.
+    /// [`Queue`](crate::Queue) or a [`PortAgent`](crate::PortAgent) give this input.
     Sent(&'a Packet),
     /// This node dropped a packet: a packet that the node itself sent, or a packet that the node was forwarding.
     Dropped {

@@ -99,7 +99,7 @@ impl Neighbour {
     }
 }
 
-/// One node's part of topology discovery.
+/// Topology discovery at one node.
 #[derive(Debug)]
 pub struct Discovery {
     cables: Cables,

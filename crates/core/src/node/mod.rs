@@ -112,7 +112,7 @@ impl<R: Runtime> Node<R> {
         self.program.as_ref().map(|program| &*program.application)
     }
 
-    /// The node's part of topology discovery.
+    /// The node's topology discovery; `None` if the node does not detect by itself which links are down.
     pub fn discovery(&self) -> Option<&Discovery> {
         self.discovery.as_deref()
     }

@@ -28,7 +28,7 @@ pub(super) enum Event {
     FlowControl(LinkId),
     /// The agent of a port ticks.
     PortTick(LinkId),
-    /// The forwarder of a node ticks.
+    /// The forwarder or the topology discovery of a node ticks.
     Tick(NodeId),
     /// A host wakes up.
     Wake(NodeId),

@@ -12,15 +12,16 @@
 //!   has an agent or a queue of its own, the host is told when one of its own packets has left the port.
 //! - A credit crosses a link in the link's propagation delay, and uses no bandwidth.
 //! - Events at the same time are handled in this order: arrivals, by link; ends of transmissions at ports with agents
-//!   or queues, by link; credits, by link; flow control, by link; ticks of agents, by link; ticks of forwarders, by
-//!   node; wake-ups, by node; starts of flows, in the order of the workload.
+//!   or queues, by link; credits, by link; flow control, by link; ticks of agents, by link; ticks of forwarders and of
+//!   topology discovery, by node; wake-ups, by node; starts of flows, in the order of the workload.
 //! - A noisy link loses and damages packets as they arrive. A damaged packet that can still be decoded continues with
 //!   its new content. If a packet cannot be decoded, the receiving node's host is told.
 //! - A packet that arrives at a node goes to the node's forwarder, which decides whether it is for the node's host. A
 //!   node without a forwarder delivers every packet that arrives, and sends by port 0.
 //!
 //! The payload of a packet is zeros, with two exceptions. The payload of [streams](Lockstep::open) comes from an
-//! application, which also reads the received bytes. The [frames](Lockstep::send_frame) of kernels cross unchanged.
+//! application, which also reads the received bytes. The [frames](Lockstep::send_frame) of kernels cross unchanged,
+//! except for congestion marks.
 //!
 //! Cost: two heap operations per event, and one encoding, one decoding and one copy of the payload per hop. Buffers are
 //! reused.
@@ -145,11 +146,11 @@ impl<O: Observer> Lockstep<O> {
     }
 
     /// Gives each port the flow control, if any, that `control` makes for the link that leaves the port. Flow control
-    /// holds back the neighbour at the other end of that link.
+    /// holds back the neighbour at the other end of that link. A port with flow control must have a queue
+    /// [of its own](Self::with_queues) that obeys pauses. The runtime's own FIFOs ignore pauses.
     ///
     /// # Panics
-    /// If a port with flow control has neither a queue [of its own](Self::with_queues) nor an agent. Such a port cannot
-    /// be paused.
+    /// If a port with flow control has neither a queue of its own nor an agent.
     #[must_use]
     pub fn with_flow_control(
         mut self,

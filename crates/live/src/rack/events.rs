@@ -27,7 +27,7 @@ pub(super) enum Event {
     FlowControl(u32),
     /// The agent of a port ticks.
     PortTick(u32),
-    /// The forwarder of a node ticks.
+    /// The forwarder or the topology discovery of a node ticks.
     Tick(NodeId),
     /// A host wakes up.
     Wake(NodeId),

@@ -76,8 +76,8 @@ impl Rack {
     /// Gives each port the flow control, if any, that `control` makes for the link that leaves the port. Flow control
     /// holds back the neighbour at the other end of that link.
     ///
-    /// A plain FIFO cannot be paused. So a port with flow control that has neither a queue
-    /// [of its own](Self::with_queues) nor an agent gets a FIFO that can be paused.
+    /// A port with flow control must have a queue [of its own](Self::with_queues) that obeys pauses. The
+    /// runtime's own FIFOs ignore pauses.
     #[must_use]
     pub fn with_flow_control(
         mut self,

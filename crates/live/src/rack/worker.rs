@@ -145,7 +145,7 @@ impl Worker {
             }
             if wait_ns > 0 {
                 self.wait_for_frames(wait_ns);
-                // A wait does not count as a gap: it ends when there is work.
+                // A wait does not count as a gap, because the thread has no work in the meantime.
                 last = last.max(self.fabric.clock.real_ns());
             }
         }

@@ -125,8 +125,8 @@ impl Fabric {
         true
     }
 
-    /// Reads the paused classes from a link's flow control. If some class is no longer paused, serves the
-    /// port again.
+    /// Reads the paused classes from a link's flow control. If some class is no longer paused, tries to send the port's
+    /// next packet.
     fn pauses_changed(&mut self, node: &mut Node<Self>, link: usize) {
         let Some(control) = self.links.flow_control(link) else { return };
         let (paused, before) = (control.paused(), self.links.states[link].paused);

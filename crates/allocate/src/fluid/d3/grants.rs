@@ -24,8 +24,8 @@ pub(super) struct Link {
     /// Number of flows on the link whose grant is less than their request. A flow is counted on all of its
     /// links, whichever link limits its grant.
     short: u32,
-    /// Number of grants, from the start of `grants`, that are already final in the current call of `settle`, and their
-    /// sum in units of `unit_bps`.
+    /// The grants at the start of `grants` that are already final in the current call of `settle`: their number, and
+    /// their sum in units of `unit_bps`.
     passed: (usize, u64),
     /// True if the current call of `settle` has already added the flows of all grants that are not final (see
     /// `passed`) to `Reservation::doubts`.

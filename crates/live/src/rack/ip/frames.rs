@@ -148,7 +148,7 @@ struct Host {
     counts: Arc<Counts>,
 }
 
-/// The shortest virtual time between two checks for new frames. Each check is a system call.
+/// The shortest virtual time between two checks for new frames, except after a wait. Each check is a system call.
 const LOOKS: Duration = Duration::from_us(2);
 
 /// The longest wait for a frame, in ns. After this time, the thread checks whether the run is over.
