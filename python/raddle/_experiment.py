@@ -33,9 +33,9 @@ class Experiment:
         Experiment(topology={"kind": "torus", "dims": [4, 4]}, workload={...}, scheme={"transport": "r2c2"})
 
     Quantities carry their units: ``"10 Gbps"``, ``"500 ns"``, ``"9 KB"``. Paths in a file are relative to the file, and
-    all other paths to the current folder. The constructor checks each value, and that the settings fit together in at least
-    one cell of the sweep. It raises the :class:`~raddle.errors.ExperimentError` of the first problem, with its place (a
-    line of the text, or a key of the tables) and a hint. An experiment does not change: :meth:`set` returns a new one.
+    all other paths to the current folder. The constructor checks each value.
+    It raises the :class:`~raddle.errors.ExperimentError` of the first problem, with its place (a line of the text,
+    or a key of the tables) and a hint. Whether the settings fit together is checked before a run. An experiment does not change: :meth:`set` returns a new one.
 
     A subclass of :class:`~raddle.Routing` can stand where the name of a routing stands.
     """

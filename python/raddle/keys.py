@@ -235,7 +235,7 @@ class Failure(TypedDict, total=False):
     """A failure at a stated time: of the links between two nodes, of a node, or of random links."""
 
     at: str
-    """Time of the failure."""
+    """Time of the failure, since the start of the run."""
 
     discovery: str
     """Time that topology discovery takes to inform every node of a failure or a repair. (default: `"1 ms"`)"""

@@ -24,6 +24,9 @@ pub(crate) fn script(shell: Shell, registry: &Registry) -> String {
     ];
     let mut command = Arguments::command();
     for (subcommand, argument, names) in arguments {
+        if shell == Shell::Zsh && argument == "targets" {
+            continue; // In zsh, the names would replace the completion of the user's files.
+        }
         let parser = PossibleValuesParser::new(words(names));
         command = command.mut_subcommand(subcommand, |subcommand| {
             subcommand.mut_arg(argument, |argument| argument.value_parser(parser))

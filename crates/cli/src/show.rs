@@ -4,7 +4,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_lab::figure::statements::Listed;
 use raddle_lab::sweep::CellEnd;
 use raddle_lab::{Error, RunState};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -56,8 +56,9 @@ pub(crate) struct Bars {
     /// Number of runs that have ended, and how many of them did not run now, because they were already finished or
     /// cannot run.
     ended: Mutex<(usize, usize)>,
-    /// The errors of cells that cannot run, as far as they were printed.
-    told: Mutex<HashSet<String>>,
+    /// The errors of cells that cannot run, as far as they were printed, each with the number of the first cell that
+    /// has the error.
+    told: Mutex<HashMap<String, usize>>,
     quiet: bool,
 }
 
@@ -87,9 +88,14 @@ impl Bars {
             CellEnd::Ran(_) => self.end(cell, "done", true),
             CellEnd::Refused(problem) => {
                 let why = problem.in_one_line();
-                let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(why.clone());
-                let what = if is_new { &format!("cannot run: {why}") } else { "cannot run (error above)" };
-                self.end(cell, what, false);
+                let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+                let first = *told.entry(why.clone()).or_insert(cell);
+                drop(told);
+                let what = match first == cell {
+                    true => format!("cannot run: {why}"),
+                    false => format!("cannot run, as {}", self.bars[first].prefix()),
+                };
+                self.end(cell, &what, false);
             }
         }
     }

@@ -43,20 +43,9 @@ impl Document {
         document.map(Self).map_err(|problem| of_problem(py, problem))
     }
 
-    /// Checks the values of each cell, and checks that the settings of at least one cell fit together.
+    /// Checks the values of each cell. If the settings of a cell do not fit together, there is no error.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
-        let checked = py.detach(|| {
-            let cells = self.0.cells()?;
-            read_all(&cells)?;
-            let mut first = Ok(());
-            for cell in &cells {
-                match cell.document.prepare() {
-                    Ok(_) => return Ok(()),
-                    Err(problem) => first = first.and(Err(problem)),
-                }
-            }
-            first
-        });
+        let checked = py.detach(|| read_all(&self.0.cells()?));
         checked.map_err(|problem| of_problem(py, problem))
     }
 

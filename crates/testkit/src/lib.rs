@@ -1,4 +1,4 @@
-//! Code that tests and benchmarks of several crates share.
+//! Code shared by the tests and benchmarks of several crates.
 
 pub mod toy;
 

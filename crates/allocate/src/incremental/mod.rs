@@ -102,9 +102,9 @@ pub struct Incremental {
 struct Link {
     /// The link's capacity, in rate units times weight units.
     capacity: u128,
-    /// The capacity that all flows leave, minus `nothing()` and `weight`. (The value of `weight` is also the additional
-    /// capacity that all flows use if their level rises by one unit.) If `room` is not negative and no flow stops at
-    /// the link, the link cannot be full.
+    /// The unused capacity, minus the remainder that counts as zero (`nothing()`), minus the capacity that all flows use
+    /// if their level rises by one unit (`weight`). If `room` is not negative and no flow stops at the link, the link
+    /// cannot be full.
     room: i128,
     /// Total weight of all flows on the link.
     weight: u64,

@@ -2,9 +2,12 @@
 //!
 //! This is the water-filling of [`WaterFill`](crate::WaterFill) for a fixed set of flows whose protocols change. The
 //! total load on each link is not summed again for each assignment. It is updated from the most similar assignment with
-//! known loads: the latest assignment, or an assignment of a single protocol to all flows. If a flow uses many links
-//! (Valiant routing uses three quarters of them), its row is dense: an array with one entry for each link. Flows with
-//! dense rows are stopped together, because the first full link stops most of them.
+//! known loads: the latest assignment, or an assignment of a single protocol to all flows.
+//!
+//! The row of a flow under a protocol holds the flow's expected traversals of each link. If the flow uses many links, its
+//! row is dense: an array with one entry for each link. (With Valiant routing, a flow uses three quarters of all links.)
+//! When a link is full, all flows with dense rows that use this link are stopped in one step. The first full link stops
+//! most flows with dense rows.
 
 use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};

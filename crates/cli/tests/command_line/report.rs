@@ -70,6 +70,13 @@ fn a_run_of_own_files_can_be_reported_and_run_again_in_any_folder() {
             continue;
         }
         assert_eq!((&again["digest"], &again["inputs"]), (&first["digest"], &first["inputs"]), "{name}");
+        let folder_of = |run: &Path| {
+            let text = fs::read_to_string(run.join("experiment.toml")).unwrap();
+            text.lines().find(|line| line.starts_with("folder = ")).map(str::to_owned)
+        };
+        let from_inside = done(&mine, &format!("run ../mine/{name}.toml --out {name}"));
+        assert_eq!(from_inside["digest"], first["digest"], "{name}");
+        assert_eq!(folder_of(&mine.join(name)), folder_of(&out), "{name}: another current folder");
         let report = raddle(elsewhere.path(), &format!("report {}", out.display()));
         assert!(report.status.success(), "{name}: {}", String::from_utf8_lossy(&report.stderr));
     }

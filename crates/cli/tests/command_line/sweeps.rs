@@ -36,7 +36,7 @@ fn a_cell_that_cannot_run_is_told_and_the_others_run() {
     let (code, text, told) = swept("");
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("1/4 conga, seed 1: cannot run: grid.toml:19:19: `conga` needs"), "{told}");
-    assert!(told.contains("2/4 conga, seed 2: cannot run (error above)\n"), "{told}");
+    assert!(told.contains("2/4 conga, seed 2: cannot run, as conga, seed 1\n"), "{told}");
     assert!(
         text.contains("2 of 4 cells cannot run:\n  conga, seed 1; conga, seed 2\n    grid.toml:19:19: "),
         "{text}"
@@ -157,14 +157,24 @@ fn a_sweep_that_is_stopped_has_the_table_of_what_is_there() {
     // Large flows make the second cell long, but leave its set-up short.
     let sizes = "\n[[sweep]]\nname = \"mean\"\nkey = \"workload.sizes.mean\"\nvalues = [\"100 KB\", \"10 GB\", \"20 GB\"]\n";
     fs::write(folder.path().join("sizes.toml"), [SMALL, sizes].concat()).unwrap();
-    let mut sweep = command(folder.path(), "sweep sizes.toml --threads 1 --out s");
-    let sweep = sweep.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while !folder.path().join("s").exists() {
-        std::thread::yield_now();
-    }
-    begun(&folder.path().join("s"), ".10-gb.part-");
-    assert!(Command::new("kill").args(["-INT", &sweep.id().to_string()]).status().unwrap().success());
-    let output = sweep.wait_with_output().unwrap();
+    let one = sizes.replace(", \"10 GB\", \"20 GB\"", "");
+    fs::write(folder.path().join("one.toml"), [SMALL, &one].concat()).unwrap();
+    let stopped = || {
+        let mut sweep = command(folder.path(), "sweep sizes.toml --threads 1 --out s");
+        let sweep = sweep.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while !folder.path().join("s").exists() {
+            std::thread::yield_now();
+        }
+        begun(&folder.path().join("s"), ".10-gb.part-");
+        assert!(Command::new("kill").args(["-INT", &sweep.id().to_string()]).status().unwrap().success());
+        sweep.wait_with_output().unwrap()
+    };
+    let rows = || {
+        let table = fs::read_to_string(folder.path().join("s/sweep_results/sweep.csv")).unwrap();
+        let row = |line: &str| line.split(',').take(2).collect::<Vec<_>>().join(" ");
+        table.lines().map(row).collect::<Vec<_>>()
+    };
+    let output = stopped();
     let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(output.status.code(), Some(130), "{told}");
     assert!(
@@ -177,9 +187,12 @@ fn a_sweep_that_is_stopped_has_the_table_of_what_is_there() {
         !text.contains("10 GB") && text.ends_with("unfinished cells: 2; the means leave them out\n"),
         "{text}"
     );
-    let table = fs::read_to_string(folder.path().join("s/sweep_results/sweep.csv")).unwrap();
-    let rows: Vec<_> = table.lines().map(|line| line.split(',').take(2).collect::<Vec<_>>()).collect();
-    assert_eq!(rows, [["mean", "complete"], ["100 KB", "true"], ["10 GB", "false"]]);
+    assert_eq!(rows(), ["mean complete", "100 KB true", "10 GB false"]);
+    // A complete table replaces this one, and then stays when a sweep is stopped.
+    stdout(&raddle(folder.path(), "sweep one.toml --out s"));
+    assert_eq!(rows(), ["mean complete", "100 KB true"]);
+    assert_eq!(stopped().status.code(), Some(130));
+    assert_eq!(rows(), ["mean complete", "100 KB true"]);
 }
 
 #[test]

@@ -63,7 +63,7 @@ keys! {
 
     /// A failure at a stated time: of the links between two nodes, of a node, or of random links.
     pub(crate) FAILURE = "failure" {
-        /// Time of the failure.
+        /// Time of the failure, since the start of the run.
         AT: Duration = Key::new("at").required().example("\"1 ms\"");
         /// The two nodes between which all links fail, in both directions.
         LINK: Vec<u32> = Key::new("link").example("[0, 1]");
@@ -116,7 +116,7 @@ impl RandomLinks {
 /// One `[[failure]]`.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// Time of the failure.
+    /// Time of the failure, since the start of the run.
     pub at: Time,
     /// The links that fail.
     pub broken: Broken,

@@ -296,11 +296,12 @@ impl Experiment {
     /// key `folder`.
     ///
     /// # Errors
-    /// If the current folder cannot be found.
+    /// If the folder of the files cannot be found.
     pub(crate) fn movable(&self, mut resolved: toml::Table) -> Result<String, Error> {
         if !self.files.is_empty() {
-            let here = std::env::current_dir().map_err(Error::io("find", Path::new(".")))?;
-            let folder = here.join(&self.folder).display().to_string();
+            // The same folder has the same text for every run, so that runs with different seeds are replicas.
+            let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
+            let folder = folder.canonicalize().map_err(Error::io("find", folder))?.display().to_string();
             resolved.insert(FOLDER.name().to_owned(), folder.into());
         }
         Ok(resolved.to_string())

@@ -52,7 +52,8 @@ impl At {
         match Table::parse(Source { name: name.clone(), text: text.clone() }) {
             Ok(root) => root.key_of(&self.span),
             // The value of an override need not be TOML.
-            Err(_) => text.split_once('=').map(|(key, _)| key.trim().to_owned()),
+            Err(_) if name == OVERRIDE => text.split_once('=').map(|(key, _)| key.trim().to_owned()),
+            Err(_) => None,
         }
     }
 

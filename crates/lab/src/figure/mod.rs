@@ -33,6 +33,9 @@ pub use runs::Spread;
 
 pub(crate) use runs::SEED;
 
+/// Name of the file with the claims of a figure, in the figure's folder.
+pub(crate) const CLAIMS: &str = "claims.json";
+
 pub(crate) use claim::CLAIM;
 pub(crate) use compute::COMPUTE;
 pub(crate) use measure::quantities;

@@ -153,8 +153,8 @@ impl Contrast {
         Ok(contrast)
     }
 
-    /// The points whose numbers the contrast at the point `at` compares. Without a comparison, there is only the point
-    /// `at`.
+    /// The points that are compared at the point `at`: `at` with each label of the compared sweep. Only `at` if nothing is
+    /// compared.
     fn points(&self, at: &Labels) -> Vec<Labels> {
         let with = |label: &String| at.iter().cloned().chain([(self.sweep.clone(), label.clone())]).collect();
         if self.labels.is_empty() { vec![at.clone()] } else { self.labels.iter().map(with).collect() }

@@ -383,7 +383,9 @@ impl Plot {
     fn note(&self, runs: &[Run], sizes: &[usize]) -> Option<String> {
         let seeds =
             labels_of(runs.iter().filter(|run| run.is_at(&self.at) && !run.is_unfaithful()), SEED).len();
-        let caption = caption_of_samples(sizes, self.sampled(), seeds);
+        // With a curve for each seed, a curve has one seed.
+        let of_curve = if self.by == SEED { 1 } else { seeds };
+        let caption = caption_of_samples(sizes, self.sampled(), of_curve);
         if caption.is_some() {
             return caption;
         }
@@ -489,10 +491,8 @@ mod tests {
         assert_eq!(plane(single).note, None);
         assert_eq!(note("kind = \"cdf\""), "each curve: n = 2 samples of 2 seeds");
         assert_eq!(note("kind = \"ccdf\"\nat = { seed = \"1\" }"), "each curve: n = 1 samples");
-        assert_eq!(
-            note("kind = \"cdf\"\nby = \"seed\"\nat = { scheme = \"A\" }"),
-            "each curve: n = 1 samples of 2 seeds"
-        );
+        let by_seed = "kind = \"cdf\"\nby = \"seed\"\nat = { scheme = \"A\" }";
+        assert_eq!(note(by_seed), "each curve: n = 1 samples");
     }
 
     #[test]

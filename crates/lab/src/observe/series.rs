@@ -112,10 +112,10 @@ pub(crate) struct Series {
     ends: Vec<Option<(NodeId, Rate)>>,
     /// For each live flow, the number of its packets on each link. The number can be a fraction if the flow is a fluid.
     live: FxHashMap<u32, BTreeMap<LinkId, f64>>,
-    /// For each of the slowest flows that have ended, the number of the flow's packets on each link. The key is the
-    /// slowdown and the flow number. Flows that never finished have an infinite slowdown. The slowdown is kept as the
-    /// bits of a positive double, which have the same order as the doubles. Of flows with equal slowdown, those with
-    /// lower numbers are kept, as in the table of the report.
+    /// For each of the slowest flows whose final record has come, finished or not: the number of the flow's packets on
+    /// each link. The key is the flow's slowdown and its number. An unfinished flow has an infinite slowdown. The key
+    /// holds the bits of the slowdown, because the bits of positive doubles have the same order as the doubles. Among
+    /// flows with equal slowdown, the lower numbers stay, as in the table of the report.
     slowest: BTreeMap<(u64, Reverse<u32>), BTreeMap<LinkId, f64>>,
 }
 

@@ -35,6 +35,13 @@ struct Group {
     runs: Vec<Run>,
 }
 
+impl Group {
+    /// The values of the runs that were not stopped. Only these runs count in means.
+    fn complete(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        self.runs.iter().map(|run| &run.values).filter(|values| replicas::is_complete(values))
+    }
+}
+
 /// All runs of a report, in groups.
 pub(super) struct Groups(Vec<Group>);
 
@@ -76,7 +83,7 @@ impl Groups {
     /// The groups as the page needs them. `detailed` are the directories of the runs that the page shows in detail.
     pub(super) fn json(&self, detailed: &[&Path]) -> Value {
         let Names { keys, labels } = self.names();
-        let mean = |group: &Group, name: &str| replicas::mean(group.runs.iter().map(|run| &run.values), name);
+        let mean = |group: &Group, name: &str| replicas::mean(group.complete(), name);
         let shown: Vec<_> = SHOWN
             .into_iter()
             .filter(|(name, ..)| self.0.iter().any(|group| mean(group, name).is_some()))
@@ -90,7 +97,8 @@ impl Groups {
                 group.runs.iter().find_map(|run| detailed.iter().position(|path| *path == run.directory));
             json!({
                 "labels": labels,
-                "n": group.runs.len(),
+                "n": group.complete().count(),
+                "stopped": group.runs.len() - group.complete().count(),
                 "failed": group.runs.iter().filter(|run| run.is_failed).count(),
                 "directory": group.runs[0].directory.display().to_string(),
                 "detail": in_detail,
@@ -239,6 +247,16 @@ mod tests {
         // Student's t at 95% for one degree of freedom is 12.706. The standard error of the mean of 10 and 12 is 1.
         assert_eq!(row["values"], json!([[11.0, 12.706], [2.0, 0.0]]));
         assert_eq!(json["measures"], json!(["FCT mean us", "makespan ms"]));
+    }
+
+    #[test]
+    fn a_stopped_run_counts_in_no_mean() {
+        let mut runs = vec![run("a", 10.0), run("b", 99.0)];
+        runs[1].values.insert("complete".to_owned(), json!(false));
+        let groups = Groups(vec![Group { settings: Settings::new(), labels: Labels::new(), runs }]);
+        let json = groups.json(&[]);
+        let row = &json["rows"][0];
+        assert_eq!((&row["n"], &row["stopped"], &row["values"][0][0]), (&json!(1), &json!(1), &json!(10.0)));
     }
 
     #[test]

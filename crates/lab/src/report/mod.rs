@@ -13,10 +13,11 @@ mod series;
 
 use self::groups::Groups;
 use crate::definitions;
+use crate::figure::CLAIMS;
 use crate::figure::runs::Labels;
 use crate::run::directory::SUMMARY;
 use crate::run::kept_summary::not_a_run;
-use crate::sweep::labels;
+use crate::sweep::{self, labels};
 use crate::{Comparison, Error};
 use raddle_records::write_file;
 use raddle_schemes::registry::Registry;
@@ -38,9 +39,6 @@ const SCRIPTS: [&str; 6] = [
     include_str!("page/timeline.js"),
     include_str!("page/page.js"),
 ];
-
-/// Name of the file with a figure's claims.
-const CLAIMS: &str = "claims.json";
 
 /// Name of the file with the plots of a figure or a sweep.
 const PICTURE: &str = "figure.svg";
@@ -179,7 +177,8 @@ impl Found {
             self.figures.push(figure);
         }
         let picture = directory.join(PICTURE);
-        if picture.exists() {
+        let is_of_raddle = claims.exists() || directory.ends_with(sweep::FOLDER);
+        if is_of_raddle && picture.exists() {
             let svg = fs::read_to_string(&picture).map_err(Error::io("read", &picture))?;
             self.pictures.push(json!({ "directory": directory.display().to_string(), "svg": svg }));
         }
@@ -215,10 +214,22 @@ mod tests {
     #[test]
     fn the_plots_of_figures_and_sweeps_are_found() {
         let folder = tempfile::tempdir().expect("a folder");
-        fs::write(folder.path().join(PICTURE), "<svg/>").expect("a file");
+        let results = folder.path().join(sweep::FOLDER);
+        fs::create_dir(&results).expect("a folder in the folder");
+        fs::write(results.join(PICTURE), "<svg/>").expect("a file");
         let mut found = Found::default();
         found.search(folder.path()).expect("a folder");
         assert_eq!(found.pictures[0]["svg"], "<svg/>");
+    }
+
+    #[test]
+    fn files_of_others_with_names_of_ours_are_ignored() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("labels.json"), "{ \"cat\": 0 }").expect("a file");
+        fs::write(folder.path().join(PICTURE), [0xff]).expect("a file");
+        let mut found = Found::default();
+        found.search(folder.path()).expect("a folder");
+        assert!(found.labels.is_empty() && found.pictures.is_empty());
     }
 
     #[test]

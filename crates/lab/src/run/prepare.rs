@@ -411,8 +411,8 @@ const LONGEST_OF_DISCOVERY: Bytes = Bytes(300);
 /// period, hellos are under way on a link for at most a quarter of the time.
 const HELLO_TIMES: u64 = 4;
 
-/// True if the kernels of namespaces replace this transport's hosts. With a transport that has its own forwarders, the
-/// forwarders carry the kernels' byte streams instead.
+/// For hosts in namespaces: true if the kernel's TCP replaces this transport's hosts, so that the kernel's frames cross
+/// the fabric. False if the transport has its own forwarders. These carry the byte streams of the kernel's connections.
 const fn sends_frames(transport: &Transport) -> bool {
     matches!(transport.make, Make::Hosts(_))
 }

@@ -3,6 +3,7 @@
 
 use super::results;
 use crate::Error;
+use crate::figure::CLAIMS;
 use crate::figure::runs::Labels;
 use crate::run::kept_summary::not_a_run;
 use raddle_records::write_file;
@@ -31,8 +32,12 @@ pub(crate) fn write<'a>(
 /// # Errors
 /// If the file cannot be read.
 pub(crate) fn read(folder: &Path) -> Result<Vec<(PathBuf, Labels)>, Error> {
-    let places = [folder.join(FILE), folder.join(results::FOLDER).join(FILE)];
-    let Some(file) = places.into_iter().find(|file| file.exists()) else { return Ok(Vec::new()) };
+    let of_sweep = folder.join(results::FOLDER);
+    let place = if folder.join(CLAIMS).exists() { folder } else { &of_sweep };
+    let file = place.join(FILE);
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
     let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
     let runs: Vec<(PathBuf, Labels)> =
         serde_json::from_str(&text).map_err(|error| not_a_run(&file, error))?;

@@ -36,6 +36,11 @@ pub(crate) fn measures(summary: &Value) -> Map<String, Value> {
     flat
 }
 
+/// True if the run with these values was not stopped before its end.
+pub(crate) fn is_complete(values: &Map<String, Value>) -> bool {
+    values.get("complete") != Some(&Value::Bool(false))
+}
+
 /// The mean of the value `name` over the runs that have this value; `None` if no run has it. With several such runs,
 /// also half the width of the 95% confidence interval.
 pub(crate) fn mean<'a>(

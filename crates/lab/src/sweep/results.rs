@@ -4,7 +4,7 @@
 
 use crate::experiment::{Cell, Document};
 use crate::figure;
-use crate::run::directory::{Origin, Out, Part};
+use crate::run::directory::{Contents, Origin, Out, Part};
 use crate::run::kept_summary;
 use crate::sweep::replicas::{self, PAUSES, SHOWN};
 use crate::sweep::{CellEnd, Refused, columns, labels};
@@ -100,18 +100,22 @@ impl Results {
             rows.push(Row { labels: cell.labels.clone(), directory: directory.to_owned(), values });
         }
         let folder = out.path.join(FOLDER);
-        let part = Part::create(Out { path: &folder, ..out }, origin()?)?;
         let refused = Refused::of(cells, ends);
         let mut results = Self { rows, folder: folder.clone(), pictures: &[], failures, refused, unfinished };
+        let is_complete = results.unfinished.is_empty();
+        if !is_complete && folder.exists() && Contents::read(&folder)?.is_complete() {
+            return Ok(Some(results)); // Partial results do not replace complete results.
+        }
+        let part = Part::create(Out { path: &folder, ..out }, origin()?)?;
         let wide = results.wide(out.path);
         wide.write_csv(&part.file("sweep.csv"))?;
         wide.write_parquet(&part.file("sweep.parquet"), "sweep", |column| results.meaning(column))?;
         let relative = |directory| Path::strip_prefix(directory, out.path).unwrap_or(directory);
         labels::write(part.path(), ran.iter().map(|&(cell, run)| (relative(run), &cell.labels)))?;
-        if results.unfinished.is_empty() {
+        if is_complete {
             results.pictures = figure::draw_plots(document, &ran, part.path())?;
         }
-        part.finish(true)?;
+        part.finish(is_complete)?;
         Ok(Some(results))
     }
 
@@ -169,7 +173,7 @@ impl Results {
     /// Groups of cells whose labels differ only in the seed, in the order of the sweep. Partial runs are left out.
     fn groups(&self) -> Vec<Group<'_>> {
         let mut groups: Vec<Group<'_>> = Vec::new();
-        for row in self.rows.iter().filter(|row| row.values.get("complete") != Some(&json!(false))) {
+        for row in self.rows.iter().filter(|row| replicas::is_complete(&row.values)) {
             let labels: Vec<_> = row.labels.iter().filter(|(sweep, _)| sweep != SEED).collect();
             match groups.iter_mut().find(|group| group.labels == labels) {
                 Some(group) => group.rows.push(row),

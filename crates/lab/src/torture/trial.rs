@@ -17,7 +17,7 @@ pub(super) enum Trial {
     Refused,
     /// The experiment took too many packet hops or too much time, and was stopped.
     CutShort,
-    /// The experiment has all properties.
+    /// All checked properties hold.
     Held {
         /// True if the experiment also ran in lockstep.
         lockstep: bool,

@@ -1,5 +1,5 @@
-//! Compares computed weights with sampled paths, checks the throughput tables, and compares the torus with
-//! the general graph.
+//! Compares computed link weights with sampled paths, and throughputs with tables (R2C2, Figure 2, and the 8-ary
+//! 3-cube). On tori, compares the routing code for tori with the routing code for general graphs.
 
 use super::*;
 use crate::builders;

@@ -15,10 +15,11 @@ use raddle_topology::{Hops, builders};
 /// Number of events of each flow: START and FINISH.
 const EVENTS: f64 = 2.0;
 
-/// Bytes that a flow event puts on the links of a torus with a controller, divided by the bytes with broadcasts. There
-/// is one run for each number of flows that a node sends and each rule for sending rates: upon every event, or once in
-/// each interval. A further run for each number of flows gives a limit. It is the largest share of nodes with flows for
-/// which rates upon every event put no more bytes on links than broadcasts.
+/// The bytes that one flow event puts on the links of a torus if there is a controller, divided by the bytes that it puts
+/// on the links if there are broadcasts. Each run has one number of flows per node and one rule for the controller: it
+/// sends rates upon every event, or once in each interval. A further run for each number of flows gives a limit: a
+/// controller that sends rates upon every event uses no more bytes than broadcasts, if at most this share of the nodes
+/// has flows.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let torus = grid(section, builders::torus)?;
     let (header, rate) = (section.read(&HEADER)?, section.read(&RATE)?);

@@ -6,8 +6,8 @@ use super::number::{number, plain};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// Maximum number of significant digits in the name of a tick with a letter. Further digits would show the rounding
-/// errors of floats.
+/// Maximum number of significant digits in the label of a tick that ends in a unit prefix, such as `1.5k` or `20M`.
+/// Further digits would show the rounding errors of floats.
 const TICK_DIGITS: usize = 5;
 
 /// An axis of a plot. On a logarithmic axis, the range and the ticks are logarithms to base 10.

@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Once};
 const NAME: &str = "sans-serif";
 const FILE: &[u8] = epaint_default_fonts::UBUNTU_LIGHT;
 static FONT: LazyLock<FontRef<'static>> =
-    LazyLock::new(|| FontRef::try_from_slice(FILE).expect("the embedded font is valid"));
+    LazyLock::new(|| FontRef::try_from_slice(FILE).expect("the embedded font must be valid"));
 
 /// Registers the font, since the machine may have none installed. Further calls have no effect.
 pub(super) fn register() {

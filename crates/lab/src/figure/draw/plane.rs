@@ -31,7 +31,7 @@ pub(super) struct Laid<'a> {
 /// Size and arrangement of the names below the x axis.
 #[derive(Clone, Copy)]
 struct Names {
-    /// Size of the type, in pixels.
+    /// Font size, in pixels.
     size: i32,
     /// Number of lines. On two lines, neighbors alternate, so each name has twice the room.
     lines: i32,

@@ -403,7 +403,7 @@ impl Session<'_> {
         let scale = self.options.scale.name();
         let claims: Vec<_> = outcomes.iter().map(|outcome| outcome.json(scale)).collect();
         let text = format!("{:#}\n", serde_json::json!({ "title": figure.title, "claims": claims }));
-        write_file(&part.join("claims.json"), text.as_bytes())?;
+        write_file(&part.join(super::CLAIMS), text.as_bytes())?;
         self.take_runs(unfinished, part, &runs)?;
         let is_measured = |run: &Run| matches!(run.data, Data::Timings(_)) || run.verdict().is_some();
         Ok(Reproduced {

@@ -60,9 +60,10 @@ function groupsChart({ keys, measures, rows }) {
 function groupsView(groups, runs) {
   const { keys, measures, rows } = groups;
   const failed = rows.some(row => row.failed > 0);
-  const heads = [...shortKeys(keys), "n", ...(failed ? ["failed"] : []), ...measures, "in detail", "run"];
+  const stopped = rows.some(row => row.stopped > 0);
+  const heads = [...shortKeys(keys), "n", ...(stopped ? ["stopped"] : []), ...(failed ? ["failed"] : []), ...measures, "in detail", "run"];
   const body = rows.map(row => [
-    ...(row.labels.length > 0 ? row.labels.map(String) : []), row.n, ...(failed ? [row.failed] : []),
+    ...(row.labels.length > 0 ? row.labels.map(String) : []), row.n, ...(stopped ? [row.stopped] : []), ...(failed ? [row.failed] : []),
     ...row.values.map(number => element("span", { class: "nowrap" }, meanText(number))),
     row.detail === null ? "–" : "yes", element("span", { class: "nowrap" }, row.detail === null ? row.directory : runs[row.detail].directory)]);
   return element("div", {}, groupsChart(groups),

@@ -192,7 +192,7 @@ impl Contents {
     }
 
     /// True if the results were complete when they were written.
-    pub(super) fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.manifest.as_ref().is_some_and(|manifest| manifest.complete)
     }
 

@@ -66,7 +66,7 @@ impl Cores {
         Left { before, _awake: keep_awake() }
     }
 
-    /// The cores that are not polled.
+    /// The cores without a polling thread.
     pub(super) fn others(&self) -> CpuSet {
         self.others
     }

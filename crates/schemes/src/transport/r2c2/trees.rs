@@ -183,8 +183,8 @@ fn general(topology: &Topology, source: NodeId, tree: usize) -> Vec<PortSet> {
         if !topology.is_host(node) && children[node.index()].is_empty() {
             continue;
         }
-        // Each link from `node` to a node closer to the source is the reverse of the link from a candidate parent to
-        // `node`.
+        // The parent is one hop closer to the source. It is found through a link from `node`. The broadcast crosses the
+        // reverse of this link.
         let parent = topology
             .links_from(node)
             .filter(|(_, link)| depth[link.to.index()] + 1 == depth[node.index()])

@@ -37,7 +37,7 @@ struct Limit {
     bytes_left: i64,
     /// Time at which the time cycle ends.
     timer: Time,
-    /// True if the destination's queue became empty when the last frame was sent.
+    /// True if the adapter's queue for the destination was empty after the latest frame. Also true before the first frame.
     idle: bool,
 }
 
