@@ -157,7 +157,7 @@ class EngineHosts2(TypedDict, total=False):
 
 
 class Engine(TypedDict, total=False):
-    """How the experiment runs."""
+    """The engine and its settings."""
 
     cut_through: bool
     """If true, a node forwards a packet as soon as its header has arrived. (default: `false`)"""
@@ -166,7 +166,7 @@ class Engine(TypedDict, total=False):
     """Ratio of real time to virtual time in a live run. (default: 1)"""
 
     discovery: Literal["oracle", "hello"]
-    """How nodes learn of failed links: with `oracle`, the engine informs every node; with `hello`, nodes exchange hello messages. (default: `"oracle"`)"""
+    """The way in which nodes learn of failed links: with `oracle`, the engine informs every node; with `hello`, nodes exchange hello messages. (default: `"oracle"`)"""
 
     grid: str
     """The flow engine computes rates only at multiples of this time. If left out, it computes them at every event."""
@@ -2106,7 +2106,7 @@ class Root(TypedDict, total=False):
     """The claims of a figure."""
 
     engine: Engine
-    """How the experiment runs."""
+    """The engine and its settings."""
 
     errors: Errors
     """Links that lose and corrupt packets."""

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// The command to run.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// How results are printed on stdout.
+    /// Format of the results on stdout.
     #[arg(long, global = true, value_enum, default_value = "text")]
     pub(crate) format: Format,
     /// Do not show progress on stderr.
@@ -46,7 +46,7 @@ pub(crate) fn misuse(error: &clap::Error) -> Error {
     Error::Usage { what: words(what), hint: words(hint) }
 }
 
-/// How results are printed.
+/// The format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// For people.

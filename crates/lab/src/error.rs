@@ -38,7 +38,7 @@ pub enum Error {
     /// A run reached its end and delivered none of its flows.
     #[error("{what}")]
     Undelivered {
-        /// What happened to the packets of the run.
+        /// The error: a sentence on the packets of the run.
         what: String,
         /// A suggested correction, if one is known.
         #[help]

@@ -77,8 +77,8 @@ impl Row for PathRecord {
     }
 }
 
-/// How long a rank computed, sent and received within one interval. These times may overlap: a rank can compute while
-/// its messages are under way. An interval in which a rank did nothing has no row.
+/// The times for which a rank computed, sent and received within one interval. These times may overlap: a rank can
+/// compute while its messages are under way. An interval in which a rank did nothing has no row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RankSeriesRecord {
     /// Start of the interval.

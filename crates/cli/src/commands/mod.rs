@@ -137,7 +137,7 @@ pub(crate) fn execute(
     }
 }
 
-/// How the command prints results.
+/// The command's options for printing.
 #[derive(Clone, Copy)]
 struct Output {
     format: Format,

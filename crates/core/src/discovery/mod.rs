@@ -68,7 +68,7 @@ pub enum Effect {
     },
 }
 
-/// How many link states and hellos a node has ignored.
+/// Numbers of link states and hellos that a node has ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ignored {
     /// Number of link states that were already known. Floods bring each state over several links.
@@ -180,7 +180,7 @@ impl Discovery {
         self.changed_at
     }
 
-    /// How many link states and hellos the node has ignored so far.
+    /// Numbers of link states and hellos that the node has ignored so far.
     #[must_use]
     pub fn ignored(&self) -> Ignored {
         self.ignored

@@ -12,7 +12,7 @@ pub(super) struct Program {
     end: End,
 }
 
-/// Whether a program has ended, and whether its end has been reported.
+/// The state of the end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     ToCome,

@@ -68,7 +68,7 @@ pub struct Engine {
 }
 
 keys! {
-    /// How the experiment runs.
+    /// The engine and its settings.
     pub(crate) ENGINE = "engine" {
         /// The engine: `packet` simulates every packet, `flow` simulates flows as fluids, `lockstep` moves
         /// encoded bytes under a virtual clock, `live` moves bytes in real time.
@@ -88,7 +88,7 @@ keys! {
         TIME_LIMIT: Duration = Key::new("time_limit").above_zero().example("\"10 ms\"");
         /// The flow engine computes rates only at multiples of this time. If left out, it computes them at every event.
         GRID: Duration = Key::new("grid").above_zero().example("\"1 ms\"");
-        /// How nodes learn of failed links: with `oracle`, the engine informs every node; with `hello`, nodes exchange
+        /// The way in which nodes learn of failed links: with `oracle`, the engine informs every node; with `hello`, nodes exchange
         /// hello messages.
         DISCOVERY: Discoverer = Key::new("discovery").or("\"oracle\"");
         /// Time between two hello messages. Only with `discovery = "hello"`.

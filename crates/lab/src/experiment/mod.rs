@@ -61,7 +61,7 @@ keys! {
         WORKLOADS: Inner = Key::new("workload").table(&workload::WORKLOAD).example("{ flows = 1000, … }");
         /// The transport, the routing and the other parts that carry the flows.
         SCHEMES: Inner = Key::new("scheme").table(&scheme::SCHEME).example("{ transport = \"r2c2\", … }");
-        /// How the experiment runs.
+        /// The engine and its settings.
         ENGINES: Inner = Key::new("engine").table(&engine::ENGINE);
         /// The records that a run keeps.
         RECORDS: Inner = Key::new("record").table(&engine::RECORD);

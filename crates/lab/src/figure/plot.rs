@@ -372,7 +372,7 @@ impl Plot {
         self.title.clone().unwrap_or_else(|| self.label())
     }
 
-    /// What the plot's samples consist of.
+    /// The word for the values of the plot's samples.
     fn sampled(&self) -> &'static str {
         if self.measure.is_of_flows() { "flows" } else { "samples" }
     }

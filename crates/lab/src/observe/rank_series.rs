@@ -9,7 +9,8 @@ use raddle_topology::Topology;
 use raddle_workload::goal::Job;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How long a rank computed in an interval, and how long it had messages under way in each direction.
+/// The time for which a rank computed in an interval, and the times for which it had messages under way in each
+/// direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Busy {
     computing: Duration,
@@ -35,7 +36,7 @@ struct UnderWay {
     since: Time,
 }
 
-/// How long each rank was busy in each interval.
+/// The times for which each rank was busy in each interval.
 struct Times {
     busy: Intervals<Busy>,
     /// Indexed by rank: the beginning and the end of the latest span in which the rank computes. The end can be in the

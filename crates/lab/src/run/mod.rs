@@ -110,7 +110,7 @@ pub struct Outcome {
     pub paths: Vec<PathRecord>,
     /// Throughput of senders and of the largest flows in each interval, if the experiment asks for series.
     pub rate_series: Vec<RateSeriesRecord>,
-    /// How long each rank computed, sent and received in each interval, if the experiment asks for series and the
+    /// The times for which each rank computed, sent and received in each interval, if the experiment asks for series and the
     /// workload is a program.
     pub rank_series: Vec<RankSeriesRecord>,
     /// One row per directed link with flow control.

@@ -75,7 +75,7 @@ pub fn slug(name: &str) -> String {
     if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
-/// How to run a sweep.
+/// The settings with which a sweep runs.
 pub struct Control<'a> {
     /// Maximum number of threads. Up to this number of cells run at the same time. If there are fewer cells, the
     /// threads are divided equally among them. If a cell is a live run, the cells run one after the other, each on one

@@ -99,7 +99,7 @@ x = "fabric"
 of = "fct"
 "#;
 
-    /// How each cell ended, the indices of the cells that ended, and the results if all cells ended.
+    /// The end of each cell, the indices of the cells that ended, and the results if all cells ended.
     type Swept = (Vec<Option<CellEnd>>, Vec<usize>, Option<Results>);
 
     /// Runs the sweep `text` with two seeds.

@@ -50,7 +50,7 @@ pub enum Ways {
     Own(Split),
 }
 
-/// How a routing spreads the packets of a flow over links.
+/// The rule by which a routing spreads the packets of a flow over links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
     /// All packets take the path on which the forwarders send the flow's first packet when the flow starts, without

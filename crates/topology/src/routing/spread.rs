@@ -4,7 +4,7 @@
 use raddle_core::{LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// How a node divides, among its next links, the probability that a packet reaches the node.
+/// The rule by which a node divides the probability that a packet reaches the node among its next links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Split {
     /// Evenly over the ports that lead closer to the destination.

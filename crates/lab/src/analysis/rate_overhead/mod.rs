@@ -46,7 +46,7 @@ impl Algorithm {
     }
 }
 
-/// How many computations are measured.
+/// Numbers of computations to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Samples {
     /// Number of ticks at which the efficient and the incremental algorithm compute.

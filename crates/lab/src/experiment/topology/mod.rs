@@ -51,7 +51,7 @@ pub enum Fabric {
     Hypercube(u32),
     /// Two or three levels of switches.
     Clos {
-        /// How many pods, switches and hosts the network has.
+        /// Numbers of pods, switches and hosts.
         size: ClosSize,
         /// Rates of the links at each level.
         rates: ClosRates,

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::sweep::OtherDirectories;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
+
+mod shipped;
 
 /// An experiment on a rack of 64 nodes.
 const RACK: &str = r#"
@@ -541,72 +543,4 @@ fn figures_whose_runs_are_done_elsewhere_are_the_same() {
     let here = reproduced("here", None, false);
     assert_eq!((there.digest, there.outcomes().count()), (here.digest, 1));
     assert!(there.is_complete && there.figures.len() == 2);
-}
-
-/// A task for another process carries the resolved experiment. So the resolved experiment must give the same run as the
-/// figure's file.
-#[test]
-fn resolved_experiments_of_shipped_figures_are_the_same_runs() {
-    let options = options(&[], Path::new(""));
-    for file in select(&[]).expect("figures") {
-        let document = document(&file, &options).expect("a figure");
-        let cells = document.cells().expect("a grid");
-        // A file with `[compute]` may have no experiment.
-        let Some((cell, origin)) =
-            cells.last().and_then(|cell| Some((cell, cell.document.prepare().ok()?.origin())))
-        else {
-            continue;
-        };
-        let text = cell.document.experiment().expect("an experiment").resolved.to_string();
-        let resolved = Document::parse(directory::EXPERIMENT, text, PathBuf::new()).expect("TOML");
-        let again = resolved.prepare().expect("an experiment").origin().expect("an origin");
-        assert_eq!(again, origin.expect("an origin"), "{}", file.name());
-    }
-}
-
-/// The warnings that figures cause on purpose: the figure, the lint, and the reason.
-const MEANT: [(&str, &str, &str); 6] = [
-    (
-        "expeditus/fig12",
-        "load",
-        "at quick scale, the 500 flows with heavy-tailed sizes offer more than the requested load",
-    ),
-    (
-        "expeditus/cover-pathlets",
-        "load",
-        "its flows are those of Figure 11, at a load of 0.8 of the bisection",
-    ),
-    (
-        "expeditus/fig11-authors",
-        "load",
-        "its flows are those of Figure 11, at a load of 0.8 of the bisection",
-    ),
-    ("r2c2/broadcast-share", "load", "the paper's shortest gap between flows, 100 ns, overloads the links"),
-    (
-        "pdq/fig5c",
-        "load",
-        "the 4,000 flows per second are the paper's, but their sizes come from a substitute for a trace that is not public",
-    ),
-    ("r2c2/fig19-counted", "late-flows", "runs that end before and after the last flow are compared"),
-];
-
-/// Checks up to three experiments of each figure. The first experiment is always checked.
-#[test]
-fn shipped_figures_draw_no_warnings_that_are_not_meant() {
-    let options = options(&[], Path::new(""));
-    let mut drawn = BTreeSet::new();
-    for file in select(&[]).expect("figures") {
-        let document = document(&file, &options).expect("a figure");
-        let cells = document.cells().expect("a grid");
-        let some = cells.iter().step_by(cells.len().div_ceil(3));
-        // A file with `[compute]` may have no experiment.
-        for prepared in some.filter_map(|cell| cell.document.prepare().ok()) {
-            for warning in prepared.warnings {
-                if !MEANT.iter().any(|&(figure, lint, _)| (figure, lint) == (&file.name(), warning.lint)) {
-                    drawn.insert(format!("{}: {warning}", file.name()));
-                }
-            }
-        }
-    }
-    assert!(drawn.is_empty(), "{}", drawn.into_iter().collect::<Vec<_>>().join("\n"));
 }

@@ -323,7 +323,7 @@ function fabricView(run, showTime) {
   controls.append(
     element("button", { type: "button", click: () => zoom(1.25) }, "Zoom in"),
     element("button", { type: "button", click: () => zoom(0.8) }, "Zoom out"));
-  const endText = () => view.heat === "queue" ? `${brief(series.queue_scale_bytes)}B` : "100%";
+  const endText = () => view.heat === "queue" ? `${brief(series.queue_scale_bytes)} bytes` : "100%";
   const scaleEnd = element("span", {}, endText());
   const legend = element("div", { class: "heat" }, "0", element("i", { "aria-hidden": "true" }), scaleEnd);
 

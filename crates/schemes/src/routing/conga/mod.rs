@@ -73,8 +73,8 @@ choices! {
 }
 
 choices! {
-    /// How the metric of an uplink is computed from the uplink's own load and the greatest load on the path that begins
-    /// with the uplink.
+    /// The rule that computes the metric of an uplink from the uplink's own load and the greatest load on the path that
+    /// begins with the uplink.
     enum Decision {
         Max = "max",
         RemoteOnly = "remote_only",

@@ -18,7 +18,7 @@ pub(crate) struct Multiplier {
 }
 
 choices! {
-    /// How a multiplier applies to a load.
+    /// The rule by which a multiplier applies to a load.
     pub(crate) enum Scaling {
         /// [`Literal`](Self::Literal) for whole multipliers, [`Prescale`](Self::Prescale) for all others.
         Auto = "auto",

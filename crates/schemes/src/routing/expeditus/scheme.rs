@@ -57,7 +57,7 @@ choices! {
 }
 
 choices! {
-    /// How a switch chooses among equally loaded uplinks.
+    /// The choice of a switch among equally loaded uplinks.
     pub(crate) enum Ties {
         /// At random.
         Random = "random",

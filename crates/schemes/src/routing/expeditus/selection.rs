@@ -5,7 +5,7 @@ use raddle_core::Stream;
 use raddle_wire::FiveTuple;
 use raddle_wire::exp::Tag;
 
-/// How a switch chooses among uplinks with equal loads.
+/// The choice of a switch among uplinks with equal loads.
 #[derive(Debug)]
 pub(crate) enum Ties {
     /// Uniformly at random.

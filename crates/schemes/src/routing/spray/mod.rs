@@ -32,7 +32,7 @@ const INFO: Info = Info {
 };
 
 choices! {
-    /// How the next hop is chosen.
+    /// The rule by which a node chooses the next hop.
     enum By {
         Chance = "random",
         Turn = "round_robin",

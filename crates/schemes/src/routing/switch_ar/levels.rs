@@ -8,19 +8,19 @@
 use crate::choices;
 use raddle_core::{Duration, NodeId, Time};
 
-/// How notices change levels, and when levels expire.
+/// The rules by which notices change levels and levels expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// How a notice changes a level.
+    /// The rule by which a notice changes a level.
     pub(super) update: Update,
-    /// How notices from the switch's own congestion points are treated.
+    /// The rule for notices from the switch's own congestion points.
     pub(super) local: Local,
     /// Time without a notice after which a level expires.
     pub(super) timer: Duration,
 }
 
 choices! {
-    /// How a notice with feedback q changes a level.
+    /// The rule by which a notice with feedback q changes a level.
     pub(super) enum Update {
         /// The level grows by q.
         Accumulate = "accumulate",
@@ -38,8 +38,8 @@ choices! {
 }
 
 choices! {
-    /// How notices from the switch's own congestion points (local notices) are treated, compared with notices from
-    /// other switches.
+    /// The rule for notices from the switch's own congestion points (local notices), compared with notices from other
+    /// switches.
     ///
     /// In the benchmark of specifications/cee.md §6.4, with [`Update::Accumulate`], the throughput is 0.59 of the link
     /// rate under `Lock` and 0.74 under `Alike` (§5.6). The paper reports about 0.6, so the paper's rule probably is

@@ -26,7 +26,7 @@ use raddle_topology::{Shape, Topology, Xgft};
 use raddle_wire::cnm::Notice;
 use std::sync::Arc;
 
-/// How a node chooses a packet's port upwards.
+/// The part of a node that chooses the ports of packets on their way up.
 pub(crate) trait Ascent: Send {
     /// Called for a packet that starts at this node. A scheme that chooses the path at the source writes the path here.
     fn begin(&mut self, _packet: &mut Packet) {}

@@ -47,7 +47,7 @@ pub(crate) struct Request {
     pub granted: Rate,
 }
 
-/// Whether a request is the first or the last request of its flow.
+/// The place of a request in its flow: first, last, or between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The first request (SYN).

@@ -16,7 +16,7 @@ use raddle_core::{Duration, FlowKey, Rate, Time};
 /// If a flow sends no packet for this number of average round trips, the controller forgets the flow.
 const FORGOTTEN_AFTER: u64 = 20;
 
-/// What a packet on its way to the receiver says about its flow.
+/// The state of a flow that a packet reports on its way to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
     /// The flow continues.
