@@ -95,6 +95,11 @@ class Figure:
         return self.directory / "figure.pdf"
 
     @property
+    def html(self) -> Path:
+        """The picture as an HTML page, with the numbers of its curves below it."""
+        return self.directory / "figure.html"
+
+    @property
     def runs(self) -> dict[str, Run]:
         """The runs behind the figure, by the names of their folders. Computed figures and searches have none."""
         folders = (self.directory / "runs").glob("*")

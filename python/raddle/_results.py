@@ -140,6 +140,11 @@ class Sweep:
         """The same picture as PDF."""
         return self.directory / "sweep_results" / "figure.pdf"
 
+    @property
+    def html(self) -> Path:
+        """The same picture as an HTML page, with the numbers of its curves below it."""
+        return self.directory / "sweep_results" / "figure.html"
+
     def __str__(self) -> str:
         return self._text
 

@@ -180,7 +180,7 @@ pub(crate) enum Command {
         /// Run directories.
         #[arg(required = true)]
         directories: Vec<PathBuf>,
-        /// Draw slowdown by size and the distribution of FCTs into this file, .svg, .png or .pdf.
+        /// Draw slowdown by size and the distribution of FCTs into this file, .svg, .png, .pdf or .html.
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
         #[command(flatten)]

@@ -24,9 +24,6 @@ pub(crate) fn script(shell: Shell, registry: &Registry) -> String {
     ];
     let mut command = Arguments::command();
     for (subcommand, argument, names) in arguments {
-        if shell == Shell::Zsh && argument == "targets" {
-            continue; // In zsh, the names would replace the completion of the user's files.
-        }
         let parser = PossibleValuesParser::new(words(names));
         command = command.mut_subcommand(subcommand, |subcommand| {
             subcommand.mut_arg(argument, |argument| argument.value_parser(parser))
@@ -34,5 +31,28 @@ pub(crate) fn script(shell: Shell, registry: &Registry) -> String {
     }
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "raddle", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
+    let script = String::from_utf8_lossy(&script).into_owned();
+    if shell == Shell::Zsh { with_files(&script) } else { script }
+}
+
+/// The script for zsh, in which `raddle reproduce` completes files as well as the names of figures. A list of values
+/// completes nothing else in zsh, unlike in other shells.
+fn with_files(script: &str) -> String {
+    let mut names = String::new();
+    let lines = script.lines().map(|line| match line.split_once("'*::targets -- ") {
+        Some((before, rest)) => {
+            let (help, values) = rest.rsplit_once(":(").unwrap_or((rest, ""));
+            values.trim_end_matches("' \\").clone_into(&mut names);
+            format!("{before}'*::targets -- {help}:_raddle_targets' \\\n")
+        }
+        None => format!("{line}\n"),
+    });
+    let script: String = lines.collect();
+    let list = format!("'figures:figure:({names}' 'files:file:_files'");
+    let function = format!("_raddle_targets() {{\n    _alternative {list}\n}}\n\n");
+    // The last lines of the script call its functions.
+    match script.rfind("if [ \"$funcstack[1]\"") {
+        Some(at) => format!("{}{function}{}", &script[..at], &script[at..]),
+        None => script + &function,
+    }
 }

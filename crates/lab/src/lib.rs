@@ -16,6 +16,7 @@ pub mod figure;
 pub mod input;
 pub mod lint;
 pub mod memory;
+pub mod notation;
 mod observe;
 pub mod report;
 pub mod run;

@@ -1,6 +1,7 @@
 //! Facts about a topology.
 
 use crate::Error;
+use crate::notation::shown;
 use crate::run::ideal::components;
 use raddle_core::Rate;
 use raddle_records::write_file;
@@ -139,7 +140,7 @@ impl fmt::Display for Facts {
         match self.hops {
             Some((diameter, mean)) => {
                 writeln!(f, "diameter        {diameter} hops")?;
-                writeln!(f, "mean distance   {mean:.4} hops between distinct hosts")?;
+                writeln!(f, "mean distance   {} hops between distinct hosts", shown(mean))?;
             }
             None => writeln!(f, "diameter        no two hosts are connected")?,
         }
@@ -153,16 +154,15 @@ impl fmt::Display for Facts {
                     writeln!(f, "nodes           {} to {}: {name}", nodes.start, nodes.end - 1)?;
                 }
             }
-            let Oversubscription { edge, core } = of;
-            let total = of.total();
+            let [edge, core, total] = [of.edge, of.core, of.total()].map(shown);
             let (near, far) = (size.paths_within_a_pod(), size.paths_between_pods());
             if is_leaf_spine {
-                writeln!(f, "oversubscribed  {total:.2} at leaves")?;
+                writeln!(f, "oversubscribed  {total} at leaves")?;
                 writeln!(f, "shortest paths  {near} between leaves")?;
             } else {
                 writeln!(
                     f,
-                    "oversubscribed  {edge:.2} at edge switches, {core:.2} at aggregation switches, {total:.2} in all"
+                    "oversubscribed  {edge} at edge switches, {core} at aggregation switches, {total} in all"
                 )?;
                 writeln!(f, "shortest paths  {near} between edge switches of a pod, {far} between pods")?;
             }

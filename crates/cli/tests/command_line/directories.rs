@@ -403,13 +403,19 @@ fn a_partial_run_does_not_replace_a_complete_one() {
     let flows = "--set workload.flows=10_000 --threads 1";
     done(folder.path(), &format!("run small.toml {flows} --out d"));
     let first = written(&d);
-    // Interrupts the run as soon as the run writes files.
-    let running = format!("run small.toml {flows} --out d");
-    let running =
-        command(folder.path(), &running).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    begun(folder.path(), ".d.part-");
-    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
-    let output = running.wait_with_output().unwrap();
+    // Interrupts the run this long after the run has created its folder.
+    let interrupted_after = |wait: u64| {
+        let running = format!("run small.toml {flows} --out d");
+        let running =
+            command(folder.path(), &running).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        begun(folder.path(), ".d.part-");
+        std::thread::sleep(Duration::from_millis(wait));
+        assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
+        running.wait_with_output().unwrap()
+    };
+    // A run that is interrupted during its set-up has no partial results, and exits with 130.
+    let waits = (0..10).map(|i| 50 * i);
+    let output = waits.map(interrupted_after).find(|output| output.status.code() != Some(130)).unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
     assert!(told(&output).contains("partial results do not replace them"), "{}", told(&output));
     assert_eq!((seed_of_whole(&d), written(&d)), (1, first));

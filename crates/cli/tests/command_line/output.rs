@@ -1,6 +1,7 @@
 //! The `raddle` command from outside: its output, its files and its exit codes.
 
 use crate::shell::{SMALL, command, folder, json, names, raddle, stdout, swept};
+use raddle_lab::notation::shown;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -124,6 +125,20 @@ fn bash_completes_the_names_of_templates_figures_and_keys() {
         let completed = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(completed.lines().any(|completed| completed == word), "{command} {begun}: {output:?}");
     }
+}
+
+/// zsh completes the names of figures together with the user's files. A script that sets the words of a command line
+/// cannot call zsh's completion, so the test reads the script.
+#[test]
+fn zsh_completes_names_of_figures_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = stdout(&raddle(folder.path(), "completions zsh"));
+    assert!(script.contains("by default all papers:_raddle_targets' \\\n"), "{script}");
+    let names = "_raddle_targets() {\n    _alternative 'figures:figure:(cee cee/fig10-conflict ";
+    assert!(
+        script.contains(names) && script.contains(" r2c2/workloads)' 'files:file:_files'\n}\n"),
+        "{script}"
+    );
 }
 
 #[test]
@@ -435,7 +450,7 @@ fn the_time_of_a_run_is_that_of_its_last_delivery() {
     assert!(0 < delivery && delivery < event, "{delivery} {event}");
     assert_eq!(summary["totals"]["simulated_ps"], event);
     let page = stdout(&raddle(folder.path(), tcp));
-    let [delivery, event] = [delivery, event].map(|ps| format!("{:.3} ms", ps as f64 / 1e9));
+    let [delivery, event] = [delivery, event].map(|ps| format!("{} ms", shown(ps as f64 / 1e9)));
     let first = format!("small: 20 of 20 flows delivered in {delivery} simulated; last event at {event}\n");
     assert!(page.starts_with(&first), "{page}");
 }

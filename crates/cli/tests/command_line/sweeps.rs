@@ -90,7 +90,7 @@ fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("6/6 ") && told.contains(" s in all"), "{told}");
     let results = folder.path().join("d/sweep_results");
-    let pictures = ["figure.pdf", "figure.png", "figure.svg"];
+    let pictures = ["figure.html", "figure.pdf", "figure.png", "figure.svg"];
     let files = [&pictures[..], &["labels.json", "manifest.json", "sweep.csv", "sweep.parquet"]].concat();
     assert_eq!(names(&results), files);
     assert!(fs::read_to_string(results.join("figure.svg")).unwrap().contains("mean of n = 3 seeds"));
@@ -106,7 +106,7 @@ fn seeds_of_a_sweep_are_replicas_with_an_interval_and_a_row_each() {
 fn replicas_come_from_the_figure_or_from_a_sweep_of_the_seed() {
     let folder = folder();
     let figure = "\n[figure]\ntitle = \"FCT\"\nseeds = 2\n";
-    let seeds = "\n[[sweep]]\nname = \"replica\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n";
+    let seeds = "\n[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n";
     let groups = |name: &str, added: &str, options: &str| {
         fs::write(folder.path().join(name), [SMALL, added].concat()).unwrap();
         json(&raddle(folder.path(), &format!("sweep {name} --format json {options}")))["groups"].clone()
@@ -146,7 +146,7 @@ fn pictures_have_the_style_and_the_resolution_that_are_asked_for() {
     assert_eq!(["", "--style paper", "--style paper --dpi 100"].map(width), [432, 1_800, 300]);
     let strange = raddle(folder.path(), "compare d/r2c2 d/tcp --plot a.jpg");
     assert_eq!(strange.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&strange.stderr).contains(".svg, .png or .pdf"));
+    assert!(String::from_utf8_lossy(&strange.stderr).contains(".svg, .png, .pdf or .html"));
     assert_eq!(raddle(folder.path(), "sweep drawn.toml --out d --set figure.dpi=7").status.code(), Some(2));
 }
 

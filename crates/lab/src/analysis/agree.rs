@@ -5,6 +5,7 @@
 
 use crate::experiment::keys::{Declared, Key, keys};
 use crate::experiment::{self, AGREES, Document, Fraction, Problem, ROOT, Section};
+use crate::notation::{self, shown_or_dash};
 use crate::run::{Control, Outcome, RunState, run};
 use crate::{Error, table};
 use raddle_records::{FlowRecord, stats};
@@ -258,15 +259,13 @@ impl fmt::Display for Agreement {
              flow engine\n",
             self.compared
         )?;
-        let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));
         let heads = ["engine", "FCT mean us", "p50", "p90", "p99", "wall s"].map(str::to_owned).to_vec();
         let row = |i: usize| {
-            let numbers = self.fct_us[i].into_iter().chain([Some(self.seconds[i])]).map(shown);
+            let numbers = self.fct_us[i].into_iter().chain([Some(self.seconds[i])]).map(shown_or_dash);
             [ENGINES[i].to_owned()].into_iter().chain(numbers).collect()
         };
         writeln!(f, "{}", table(&[heads, row(0), row(1)]))?;
-        let percent =
-            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}%", share * 100.0));
+        let percent = |share: Option<f64>| share.map_or("-".to_owned(), notation::percent);
         let mut rows = vec![["distance", "is", "may be", ""].map(str::to_owned).to_vec()];
         rows.extend(self.distances.iter().map(|distance| {
             let verdict = if distance.holds() { "" } else { "above the limit" };

@@ -4,6 +4,7 @@ use crate::figure::draw::{
     Chart, Look, Mark, Plane, Point, Series, caption_of_samples, cdf, draw, ensure_picture,
 };
 use crate::figure::size_class::{SIZE_BINS, SizeClass};
+use crate::notation;
 use crate::run::directory;
 use crate::run::kept_summary::{self, not_a_run};
 use crate::run::records::Records;
@@ -185,7 +186,7 @@ impl Comparison {
     /// `look` sets the style of the charts.
     ///
     /// # Errors
-    /// If a run's records cannot be read, if the file's name does not end in `.svg`, `.png` or `.pdf`, or if the file
+    /// If a run's records cannot be read, if the file's name does not end in `.svg`, `.png`, `.pdf` or `.html`, or if the file
     /// cannot be written.
     pub fn plot(&self, file: &Path, look: Look) -> Result<(), Error> {
         ensure_picture(file)?;
@@ -296,8 +297,7 @@ impl fmt::Display for Comparison {
 fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(number) if number >= 1e4 => format!("{number:.0}"),
-            Some(number) => format!("{number:.2}"),
+            Some(number) => notation::shown(number),
             None => number.to_string(),
         },
         Value::String(text) => text.chars().take(12).collect(),

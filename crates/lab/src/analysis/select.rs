@@ -2,6 +2,7 @@
 //! search is compared with baselines.
 
 use crate::experiment::Document;
+use crate::notation::{percent, shown};
 use crate::{Error, Prepared, table};
 use raddle_allocate::selection::{
     Annealing, Exhaustive, Found, Genetic, HillClimbing, LogLinear, LongFlow, Objective, Random, Search,
@@ -207,7 +208,7 @@ impl fmt::Display for Selection {
         let mut rows = vec![vec!["assignment".to_owned(), self.unit.to_owned()]];
         let found = std::iter::once((self.search, self.found.utility));
         let all = self.baselines.iter().map(|(name, worth)| (name.as_str(), *worth)).chain(found);
-        rows.extend(all.map(|(name, worth)| vec![name.to_owned(), format!("{worth:.3}")]));
+        rows.extend(all.map(|(name, worth)| vec![name.to_owned(), shown(worth)]));
         writeln!(
             f,
             "routing of {} flows that are all active at once, selected by {} utility\n",
@@ -215,15 +216,14 @@ impl fmt::Display for Selection {
             self.utility
         )?;
         writeln!(f, "{}", table(&rows))?;
-        let share = |count: usize| 100.0 * count as f64 / self.flows.len().max(1) as f64;
-        let counts =
-            self.counts().map(|(protocol, count)| format!("{protocol} {count} ({:.1}%)", share(count)));
+        let share = |count: usize| percent(count as f64 / self.flows.len().max(1) as f64);
+        let counts = self.counts().map(|(protocol, count)| format!("{protocol} {count} ({})", share(count)));
         writeln!(f, "protocols    {}", counts.collect::<Vec<_>>().join(", "))?;
         let verdict = if self.is_significant() { "worth a change" } else { "too small for a change" };
         writeln!(
             f,
-            "from rps     {verdict} (a change needs a gain of at least {:.0}%)",
-            selection::SIGNIFICANT * 100.0
+            "from rps     {verdict} (a change needs a gain of at least {})",
+            percent(selection::SIGNIFICANT)
         )?;
         writeln!(f, "evaluations  {}", self.found.evaluations)?;
         write!(f, "seed         {}", self.seed)

@@ -161,10 +161,14 @@ impl Cell {
 impl Axis {
     fn read(item: &Item) -> Result<Self, Problem> {
         let mut section = Section::of(item, &SWEEP)?;
-        let (mut name, key) = (section.read(&NAME)?, section.get(&KEY)?);
-        if key.as_deref() == Some(SEED_KEY) {
-            SEED.clone_into(&mut name);
-        }
+        let (name, key) = (section.read(&NAME)?, section.get(&KEY)?);
+        let is_named = key.as_deref() != Some(SEED_KEY) || name == SEED;
+        section.ensure(
+            is_named,
+            &NAME,
+            "the sweep of `engine.seed` must be called `seed`, because its runs are replicas",
+            "name = \"seed\"",
+        )?;
         let Some(values) = section.item(&VALUES) else { return Err(section.missing(&VALUES)) };
         let mut points: Vec<Point> = Vec::new();
         for value in list(values)? {

@@ -3,7 +3,8 @@
 use super::number::Number;
 use super::runs::{Run, Seeds, Spread, labels_of, spread};
 use crate::experiment::keys::{Inner, Key, keys};
-use crate::experiment::{Cause, Item, Problem, Section, Value, list};
+use crate::experiment::{Cause, Cell, Item, Problem, Section, Value, list};
+use crate::notation::{shown, shown_margin};
 use serde_json::json;
 
 /// A claim, as the figure's file states it.
@@ -298,6 +299,11 @@ impl Claim {
         }
     }
 
+    /// Returns an error, at the claim's item, if no cell records the quantity that the claim judges.
+    pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
+        self.number.check_recorded(item, cells)
+    }
+
     /// The reason why the number is too uncertain; `None` if it is certain enough. If the number combines several
     /// points of the sweeps, each point must be certain enough: it must have a 95% interval over seeds with a
     /// half-width of at most `most`.
@@ -305,7 +311,8 @@ impl Claim {
         match self.number.widest_margin(runs) {
             None => Some("the number has no confidence interval, because there is only one seed".to_owned()),
             Some(margin) if margin > most => {
-                Some(format!("the 95% interval over seeds is ±{margin:.2}, more than the allowed ±{most:.2}"))
+                let (margin, most) = (shown_margin(margin), shown(most));
+                Some(format!("the 95% interval over seeds is ±{margin}, more than the allowed ±{most}"))
             }
             Some(_) => None,
         }

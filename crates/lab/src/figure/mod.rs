@@ -136,14 +136,14 @@ keys! {
 }
 
 /// Names of the files that show a figure's plots.
-const PICTURES: [&str; 3] = ["figure.svg", "figure.png", "figure.pdf"];
+const PICTURES: [&str; 4] = ["figure.svg", "figure.png", "figure.pdf", "figure.html"];
 
 /// Draws charts into the [`PICTURES`] of `folder`.
 fn draw_pictures(charts: &[Chart], look: Look, folder: &Path) -> Result<(), Error> {
     PICTURES.iter().try_for_each(|name| draw::draw(charts, look, &folder.join(name)))
 }
 
-/// Draws the plots of a sweep into `figure.svg`, `figure.png` and `figure.pdf` in `folder`. `cells` have run, each in
+/// Draws the plots of a sweep into the [`PICTURES`] of `folder`. `cells` have run, each in
 /// its directory. Returns the names of the drawn files. Nothing is drawn if the document has no plots.
 ///
 /// # Errors
@@ -206,10 +206,12 @@ fn read_plots(document: &Document) -> Result<Vec<Plot>, Problem> {
     let items = document.root.get("plot").map_or(Ok(&[][..]), list)?;
     let plots: Vec<Plot> = items.iter().map(Plot::read).collect::<Result<_, _>>()?;
     if document.root.get("compute").is_none() {
-        let labels = document.cells()?.into_iter().flat_map(|cell| cell.labels);
-        let sweeps: BTreeSet<String> = labels.map(|(sweep, _)| sweep).collect();
+        let cells = document.cells()?;
+        let labels = cells.iter().flat_map(|cell| &cell.labels);
+        let sweeps: BTreeSet<String> = labels.map(|(sweep, _)| sweep.clone()).collect();
         for (plot, item) in plots.iter().zip(items) {
             plot.check_curves(item, &sweeps)?;
+            plot.check_recorded(item, &cells)?;
         }
     }
     Ok(plots)
@@ -246,8 +248,12 @@ impl Figure {
         figure.ensure(!twice, &SEEDS, "`seeds` cannot be combined with a sweep called `seed`", hint)?;
         figure.finish()?;
         let plots = read_plots(document)?;
-        let claims = document.root.get("claim").map_or(Ok(&[][..]), list)?;
-        let claims = claims.iter().map(Claim::read).collect::<Result<_, _>>()?;
+        let items = document.root.get("claim").map_or(Ok(&[][..]), list)?;
+        let claims: Vec<Claim> = items.iter().map(Claim::read).collect::<Result<_, _>>()?;
+        if !computed && !searches {
+            let cells = document.cells()?;
+            claims.iter().zip(items).try_for_each(|(claim, item)| claim.check_recorded(item, &cells))?;
+        }
         Ok(Self { title, warm_up, seeds, by_name, look, plots, claims })
     }
 

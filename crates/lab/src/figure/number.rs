@@ -4,7 +4,7 @@
 use super::measure::{MEASURE, Measure, Stat};
 use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
 use crate::experiment::keys::{Any, Key, Name, Named, keys};
-use crate::experiment::{Item, Problem, Section};
+use crate::experiment::{Cell, Item, Problem, Section};
 use raddle_records::stats;
 
 /// The number that judges a claim, computed from a figure's runs.
@@ -258,6 +258,11 @@ impl Number {
         let here = contrast(&self.measure)?;
         let Some(stat) = self.beyond_stat else { return Some(here) };
         Some(here - contrast(&self.measure.with(stat))?)
+    }
+
+    /// Returns an error, at `item`, if no cell records the measure's quantity.
+    pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
+        self.measure.check_recorded(item, cells)
     }
 
     /// The runs from which the number is computed, without the runs with which the measure compares them.

@@ -55,6 +55,11 @@ fn the_reader_accepts_every_example() {
         if !text.contains("[[sweep]]") {
             text.push_str(sweeps);
         }
+        if !text.contains("[record]") {
+            text.push_str(
+                "[record]\nthroughput = \"1 ms\"\nqueue_lengths = \"1 ms\"\nimbalance = \"1 ms\"\n",
+            );
+        }
         if !text.contains("[figure]") {
             text.push_str("[figure]\ntitle = \"\"\n");
         }

@@ -3,7 +3,7 @@
 use super::measure::{MEASURE, Measure, OF, Stat};
 use super::runs::{Labels, Run, SEED, Seeds, labels_of, read_labels, replicas, spread};
 use crate::experiment::keys::{self, Any, Key, Name, Named, Tables, key, keys};
-use crate::experiment::{Cause, Item, Problem, Section, Value};
+use crate::experiment::{Cause, Cell, Item, Problem, Section, Value};
 use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, caption_of_samples, ccdf, cdf};
 use crate::figure::size_class::SIZE_BINS;
 use raddle_records::stats;
@@ -189,6 +189,11 @@ impl Plot {
             names => format!("choose the sweep of the curves: {}", names.join(", or ")),
         };
         Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
+    }
+
+    /// Returns an error, at the plot's item, if no cell records the plot's quantity.
+    pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
+        self.measure.check_recorded(item, cells)
     }
 
     /// The curves that the plot draws from `runs`.

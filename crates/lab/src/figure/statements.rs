@@ -3,6 +3,7 @@
 use super::Scale;
 use super::ledger::{Judged, Ledger};
 use crate::Error;
+use crate::notation::shown_or_dash;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -272,8 +273,8 @@ pub fn page() -> Result<String, Error> {
 fn row(statement: &Statement, paper: &str, ledger: &Ledger) -> String {
     let full = statement.judged(paper, ledger, Scale::Full);
     let quick = statement.judged(paper, ledger, Scale::Quick);
-    let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.3}"));
-    let numbers = |judged: &Judged| format!("{}, {}", shown(judged.paper), shown(judged.measured));
+    let numbers =
+        |judged: &Judged| format!("{}, {}", shown_or_dash(judged.paper), shown_or_dash(judged.measured));
     let results = statement.claims.iter().zip(full.iter().zip(quick));
     let mut claims: Vec<String> = results
         .map(|(claim, results)| match results {

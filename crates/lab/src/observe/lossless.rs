@@ -2,6 +2,7 @@
 //! links that wait for each other).
 
 use crate::Error;
+use crate::notation::percent;
 use raddle_core::{Drops, Duration, FlowControlAccount, LinkId, LinkStats, NodeId, Time};
 use raddle_records::{FlowControlRecord, stats};
 use raddle_topology::Topology;
@@ -203,12 +204,9 @@ fn spread(rows: &[FlowControlRecord]) -> Option<u32> {
 impl fmt::Display for Pauses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { links, paused_links, pauses, peak_memory, .. } = self;
-        let [mean, max] = [self.share_mean, self.share_max].map(|share| share * 100.0);
+        let [mean, max] = [self.share_mean, self.share_max].map(percent);
         writeln!(f, "pauses       {pauses}, on {paused_links} of {links} links")?;
-        write!(
-            f,
-            "paused share {mean:.2}% of the run for a link on average, {max:.2}% for the most paused link; "
-        )?;
+        write!(f, "paused share {mean} of the run for a link on average, {max} for the most paused link; ")?;
         write!(f, "at most {peak_memory} B of memory used at a port")?;
         if *pauses > 0 {
             let level = |of: &Level| format!("{} of {}", of.paused_links, of.links);
@@ -280,7 +278,7 @@ mod tests {
         let rows = records(&accounts, &star, Time::ZERO + Duration::from_ms(4));
         let text = Pauses::of(&rows, &star).expect("links with flow control").to_string();
         assert!(text.contains("4, on 1 of 2 links"), "{text}");
-        assert!(text.contains("12.50% of the run for a link on average, 25.00% for the most"), "{text}");
+        assert!(text.contains("12.5% of the run for a link on average, 25% for the most"), "{text}");
         assert!(Pauses::of(&[], &star).is_none());
     }
     #[test]

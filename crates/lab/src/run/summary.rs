@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::SizeClass;
 use crate::lint::Warning;
+use crate::notation::{percent, shown, shown_or_dash};
 use crate::observe::lossless::Pauses;
 use crate::run::Outcome;
 use crate::run::undelivered::Undelivered;
@@ -130,8 +131,8 @@ impl Deadlines {
 
 impl fmt::Display for Deadlines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = self.met as f64 / self.flows as f64 * 100.0;
-        write!(f, "deadlines    {} of {} met, {percent:.2}%", self.met, self.flows)
+        let share = percent(self.met as f64 / self.flows as f64);
+        write!(f, "deadlines    {} of {} met, {share}", self.met, self.flows)
     }
 }
 
@@ -244,7 +245,7 @@ impl fmt::Display for Ranks {
             "program      {finished} of {all} ranks finished, {messages} messages of {bytes} B in all"
         )?;
         let Some(makespan) = self.makespan_ps else { return Ok(()) };
-        write!(f, ", makespan {:.3} ms", makespan as f64 / 1e9)
+        write!(f, ", makespan {} ms", shown(makespan as f64 / 1e9))
     }
 }
 
@@ -404,12 +405,12 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Outcome { totals, delivered, flows, last_delivery, undelivered, complete, unmatched, .. } =
             &self.outcome;
-        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let ms = |time: Duration| shown(time.as_secs_f64() * 1e3);
         write!(f, "{}: {delivered} of {flows} flows delivered", self.title)?;
         if let Some(last) = last_delivery {
-            write!(f, " in {:.3} ms simulated", ms(last.since(Time::ZERO)))?;
+            write!(f, " in {} ms simulated", ms(last.since(Time::ZERO)))?;
         }
-        writeln!(f, "; last event at {:.3} ms", ms(totals.simulated()))?;
+        writeln!(f, "; last event at {} ms", ms(totals.simulated()))?;
         match undelivered {
             _ if !complete => writeln!(f, "stopped early: the records are partial")?,
             Some(why) => writeln!(f, "failed: {why}")?,
@@ -427,12 +428,9 @@ impl fmt::Display for Summary {
         writeln!(f)?;
         f.write_str(&table(&self.rows()))?;
         f.write_str(DEFINITIONS)?;
-        let percent = |load: Option<f64>| match load {
-            None => "-".to_owned(),
-            Some(load) if load > 1.0 => format!("{:.0}%", load * 100.0),
-            Some(load) => format!("{:.2}%", load * 100.0),
-        };
-        let Facts { mean_size, host_load, network_load, fabric_load, .. } = &self.workload;
+        let percent = |load: Option<f64>| load.map_or("-".to_owned(), percent);
+        let Facts { host_load, network_load, fabric_load, .. } = &self.workload;
+        let mean_size = shown(self.workload.mean_size);
         let (host, fabric) = (percent(*host_load), percent(*fabric_load));
         if self.deadlines.flows > 0 {
             writeln!(f, "{}", self.deadlines)?;
@@ -448,7 +446,7 @@ impl fmt::Display for Summary {
         } else {
             writeln!(
                 f,
-                "offered      mean size {mean_size:.0} B; host load {host} of the hosts' link rates; all links {fabric}"
+                "offered      mean size {mean_size} B; host load {host} of the hosts' link rates; all links {fabric}"
             )?;
             if network_load.is_some() {
                 let load = percent(*network_load);
@@ -464,7 +462,10 @@ impl fmt::Display for Summary {
         if let [Some(p50), Some(p99), Some(max)] = self.peak_queue_bytes {
             writeln!(
                 f,
-                "peak queue   p50 {p50:.0} B, p99 {p99:.0} B, max {max:.0} B over {} ports",
+                "peak queue   p50 {} B, p99 {} B, max {} B over {} ports",
+                shown(p50),
+                shown(p99),
+                shown(max),
                 self.peak_queue_ports
             )?;
         }
@@ -482,12 +483,11 @@ impl Summary {
     fn rows(&self) -> Vec<Vec<String>> {
         let heads = ["size", "flows", "unfinished", "FCT mean us", "p50", "p95", "p99"];
         let heads = heads.into_iter().chain(["slowdown mean", "p50", "p95", "p99", "goodput Gbps"]);
-        let shown = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.2}"));
         let mut rows = vec![heads.map(str::to_owned).collect::<Vec<_>>()];
         for class in &self.classes {
             let mut row = vec![class.name.to_owned(), class.flows.to_string(), class.unfinished.to_string()];
-            row.extend([class.fct_us, class.slowdown].iter().flat_map(|of| of.all()).map(shown));
-            row.push(shown(class.goodput_gbps));
+            row.extend([class.fct_us, class.slowdown].iter().flat_map(|of| of.all()).map(shown_or_dash));
+            row.push(shown_or_dash(class.goodput_gbps));
             rows.push(row);
         }
         rows

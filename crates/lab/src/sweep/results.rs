@@ -4,6 +4,7 @@
 
 use crate::experiment::{Cell, Document};
 use crate::figure;
+use crate::notation::with_margin;
 use crate::run::directory::{Contents, Origin, Out, Part};
 use crate::run::kept_summary;
 use crate::sweep::replicas::{self, PAUSES, SHOWN};
@@ -242,10 +243,7 @@ impl fmt::Display for Results {
             let labels = group.labels.iter().map(|(_, label)| label.clone());
             let numbers = shown.iter().map(|&(name, _, unit)| match group.number(name) {
                 None => "-".to_owned(),
-                Some((mean, Some(margin))) if margin > 0.0 => {
-                    format!("{} ± {}", figures(mean / unit), figures(margin / unit))
-                }
-                Some((mean, _)) => figures(mean / unit),
+                Some((mean, margin)) => with_margin(mean / unit, margin.map(|margin| margin / unit)),
             });
             rows.push(labels.chain([group.rows.len().to_string()]).chain(numbers).collect());
         }
@@ -274,17 +272,6 @@ impl fmt::Display for Results {
 /// The origin of all tables of sweeps. A table is computed from the runs beside it, so a newer table may replace it.
 fn origin() -> Result<Origin, Error> {
     Origin::new("sweep", "")
-}
-
-/// Formats a number. Whole numbers and numbers from 100 on have no decimals, other numbers from 10 on have one decimal,
-/// and all others have two.
-fn figures(number: f64) -> String {
-    match number.abs() {
-        _ if number.fract() == 0.0 => format!("{number:.0}"),
-        size if size >= 100.0 => format!("{number:.0}"),
-        size if size >= 10.0 => format!("{number:.1}"),
-        _ => format!("{number:.2}"),
-    }
 }
 
 fn cell(value: &Value) -> Option<WideCell> {
@@ -332,7 +319,7 @@ mod tests {
         // Student's t at 95% for one degree of freedom is 12.706. The standard error of the values 10 and 12 is 1.
         assert!((mean - 11.0).abs() < 1e-9 && (margin.expect("an interval") - 12.706).abs() < 1e-9);
         let shown = results.to_string();
-        assert!(shown.contains("11 ± 12.7"), "{shown}");
+        assert!(shown.contains("11 ± 13"), "{shown}");
         assert_eq!(results.json()["groups"][0]["n"], 2);
     }
 
@@ -357,7 +344,7 @@ mod tests {
             line.split_whitespace().rev().take(2).collect::<Vec<_>>()
         };
         assert!(shown.contains("  pauses  paused share %\n") && shown.contains("Paused share: "), "{shown}");
-        assert_eq!((numbers("drill"), numbers("ecmp")), (vec!["3.40", "7"], vec!["-", "-"]), "{shown}");
+        assert_eq!((numbers("drill"), numbers("ecmp")), (vec!["3.4", "7"], vec!["-", "-"]), "{shown}");
     }
 
     #[test]

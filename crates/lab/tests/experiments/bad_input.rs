@@ -304,6 +304,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n\n[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [3]\n\n[engine]",
     ),
     (
+        "sweep of seeds with another name",
+        "[engine]",
+        "[[sweep]]\nname = \"replica\"\nkey = \"engine.seed\"\nvalues = [1, 2]\n\n[engine]",
+    ),
+    (
         "label given twice",
         "[engine]",
         "[[sweep]]\nname = \"seed\"\nkey = \"engine.seed\"\nvalues = [1, 1]\n\n[engine]",

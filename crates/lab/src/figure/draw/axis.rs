@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
-use super::number::{number, plain};
+use crate::notation::{brief, plain};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
@@ -115,7 +115,7 @@ impl Axis {
         match &self.names {
             Some(names) => names.get(tick.round().max(0.0) as usize).cloned().unwrap_or_default(),
             None if self.digits > TICK_DIGITS => plain(tick, self.digits),
-            None => number(if self.log { 10_f64.powf(tick) } else { tick }, TICK_DIGITS),
+            None => brief(if self.log { 10_f64.powf(tick) } else { tick }, TICK_DIGITS),
         }
     }
 }

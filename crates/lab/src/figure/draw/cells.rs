@@ -1,10 +1,10 @@
 //! A table of numbers as colored cells. Larger numbers have darker cells.
 
 use super::letters::{centred, fitting, widest};
-use super::number::column;
 use super::style::{Sizes, grey};
 use super::{Cells, GREY, failed, header};
 use crate::Error;
+use crate::notation::column;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 

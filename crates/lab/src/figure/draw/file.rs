@@ -1,9 +1,9 @@
-//! Files of pictures: SVG, PNG and PDF.
+//! Files of pictures: SVG, PNG, PDF and HTML.
 
 use super::bitmap::Bitmap;
 use super::pdf::Page;
 use super::style::Look;
-use super::{Picture, failed};
+use super::{Picture, failed, html};
 use crate::Error;
 use plotters::prelude::*;
 use raddle_records::write_file;
@@ -15,9 +15,11 @@ pub(super) enum Format {
     Svg,
     Png,
     Pdf,
+    /// A page with the picture as SVG.
+    Html,
 }
 
-/// Resolution of the layout of SVG and PDF pictures, in pixels per inch. The files have coordinates of this precision,
+/// Resolution of the layout of SVG, PDF and HTML pictures, in pixels per inch. The files have coordinates of this precision,
 /// and no pixels.
 const PRECISION: u32 = 720;
 /// Maximum number of pixels of a PNG picture. So many pixels take 300 MB of memory.
@@ -28,7 +30,7 @@ const CSS_DPI: f64 = 96.0;
 /// Returns an error if the ending of a file's name is not the ending of a picture.
 ///
 /// # Errors
-/// If the ending is not `.svg`, `.png` or `.pdf`.
+/// If the ending is not `.svg`, `.png`, `.pdf` or `.html`.
 pub(crate) fn ensure_picture(file: &Path) -> Result<(), Error> {
     Format::of(file).map(drop)
 }
@@ -40,10 +42,13 @@ impl Format {
             Some("svg") => Ok(Self::Svg),
             Some("png") => Ok(Self::Png),
             Some("pdf") => Ok(Self::Pdf),
+            Some("html") => Ok(Self::Html),
             _ => {
-                let what =
-                    format!("the name of a picture must end in .svg, .png or .pdf (got {})", file.display());
-                let hint = "give a name such as compare.svg; `raddle report` writes HTML".to_owned();
+                let what = format!(
+                    "the name of a picture must end in .svg, .png, .pdf or .html (got {})",
+                    file.display()
+                );
+                let hint = "give a name such as compare.svg".to_owned();
                 Err(Error::Usage { what, hint })
             }
         }
@@ -53,7 +58,7 @@ impl Format {
     pub(super) fn dpi(self, look: Look) -> u32 {
         match self {
             Self::Png => look.dpi(),
-            Self::Svg | Self::Pdf => PRECISION,
+            Self::Svg | Self::Pdf | Self::Html => PRECISION,
         }
     }
 
@@ -69,11 +74,8 @@ impl Format {
         picture: Picture<'_>,
     ) -> Result<(), Error> {
         let bytes = match self {
-            Self::Svg => {
-                let mut text = String::new();
-                picture.draw(&SVGBackend::with_string(&mut text, size).into_drawing_area())?;
-                with_lengths(&text, size, dpi).into_bytes()
-            }
+            Self::Svg => svg(size, dpi, picture)?.into_bytes(),
+            Self::Html => html::page(picture.charts, &svg(size, dpi, picture)?).into_bytes(),
             Self::Png => {
                 ensure_pixels(size, dpi)?;
                 let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
@@ -105,6 +107,13 @@ fn ensure_pixels((width, height): (u32, u32), dpi: u32) -> Result<(), Error> {
     let most_dpi = f64::from(dpi) * (MOST_PIXELS as f64 / pixels as f64).sqrt();
     let hint = format!("give a `dpi` of at most {:.0}, or a smaller `size`", most_dpi.floor());
     Err(Error::Usage { what, hint })
+}
+
+/// Draws a picture of this width and height in pixels as SVG.
+fn svg(size: (u32, u32), dpi: u32, picture: Picture<'_>) -> Result<String, Error> {
+    let mut text = String::new();
+    picture.draw(&SVGBackend::with_string(&mut text, size).into_drawing_area())?;
+    Ok(with_lengths(&text, size, dpi))
 }
 
 /// The SVG picture `svg` with its width and height changed to pixels of CSS. The coordinates in the picture stay as

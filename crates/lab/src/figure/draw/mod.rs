@@ -1,12 +1,12 @@
-//! Draws charts as SVG, PNG and PDF. The font is embedded in the program, since the machine may have none installed.
+//! Draws charts as SVG, PNG, PDF and HTML. The font is embedded in the program, since the machine may have none installed.
 
 mod axis;
 mod bitmap;
 mod cells;
 mod file;
+mod html;
 mod legend;
 mod letters;
-mod number;
 mod pdf;
 mod plane;
 mod stroke;
@@ -131,7 +131,7 @@ const GREY: RGBColor = RGBColor(90, 90, 90);
 /// Draws charts in rows. The ending of the file's name gives the format.
 ///
 /// # Errors
-/// If the ending is not `.svg`, `.png` or `.pdf`, if a PNG picture has too many pixels, or if the file cannot be drawn
+/// If the ending is not `.svg`, `.png`, `.pdf` or `.html`, if a PNG picture has too many pixels, or if the file cannot be drawn
 /// or written.
 #[allow(clippy::cast_possible_truncation, reason = "a figure has few columns")]
 pub(crate) fn draw(charts: &[Chart], look: Look, file: &Path) -> Result<(), Error> {
@@ -144,12 +144,13 @@ pub(crate) fn draw(charts: &[Chart], look: Look, file: &Path) -> Result<(), Erro
     let rows: Vec<Row<'_>> = laid.chunks(columns).map(|sheets| Row::of(sheets, &sizes)).collect();
     let height: i32 = rows.iter().map(|row| row.height).sum();
     let size = (sizes.chart.0.unsigned_abs() * columns as u32, height.max(sizes.chart.1).unsigned_abs());
-    format.write(file, size, dpi, Picture { rows: &rows, columns, sizes: &sizes })
+    format.write(file, size, dpi, Picture { charts, rows: &rows, columns, sizes: &sizes })
 }
 
 /// Charts that are laid out in rows.
 #[derive(Clone, Copy)]
 struct Picture<'a> {
+    charts: &'a [Chart],
     rows: &'a [Row<'a>],
     columns: usize,
     sizes: &'a Sizes,
@@ -158,7 +159,7 @@ struct Picture<'a> {
 /// A row of charts.
 struct Row<'a> {
     sheets: &'a [Sheet<'a>],
-    /// Height that legends above the plots add to the row, in pixels.
+    /// Height of the legends above the plots, in pixels.
     headroom: i32,
     height: i32,
 }
@@ -166,7 +167,7 @@ struct Row<'a> {
 impl<'a> Row<'a> {
     fn of(sheets: &'a [Sheet<'a>], sizes: &Sizes) -> Self {
         let headroom = sheets.iter().map(Sheet::headroom).max().unwrap_or(0);
-        Self { sheets, headroom, height: sizes.chart.1 + headroom }
+        Self { sheets, headroom, height: sizes.chart.1 + sizes.height_added_by(headroom) }
     }
 }
 
@@ -252,7 +253,8 @@ mod tests {
     #[test]
     fn a_chart_is_drawn_with_its_words() {
         let folder = tempfile::tempdir().expect("a folder");
-        let [svg, png, pdf] = ["a.svg", "a.png", "a.pdf"].map(|name| folder.path().join(name));
+        let [svg, png, pdf, html] =
+            ["a.svg", "a.png", "a.pdf", "a.html"].map(|name| folder.path().join(name));
         let points = [(1.0, 0.1), (100.0, 1.0)].map(Point::from).to_vec();
         let series = vec![Series { label: "R2C2".into(), points }];
         let chart = Chart::Plane(Plane {
@@ -267,9 +269,14 @@ mod tests {
             series,
         });
         let draw = |file: &Path| draw(std::slice::from_ref(&chart), Look::default(), file).expect("drawn");
-        [&svg, &png, &pdf].into_iter().for_each(|file| draw(file));
+        [&svg, &png, &pdf, &html].into_iter().for_each(|file| draw(file));
         let text = std::fs::read_to_string(svg).expect("text");
         assert!(text.contains("A title") && text.contains("R2C2") && text.contains("n = 3"));
+        let page = std::fs::read_to_string(html).expect("text");
+        assert!(
+            page.contains("<svg role=\"img\"") && page.contains("<td>R2C2</td><td>100</td><td>1</td>"),
+            "{page}"
+        );
         assert!(std::fs::read(&pdf).expect("a file").starts_with(b"%PDF-"));
         for file in [&png, &pdf] {
             let bytes = std::fs::read(file).expect("a file");
@@ -280,9 +287,9 @@ mod tests {
     }
 
     #[test]
-    fn a_legend_above_a_plot_makes_the_picture_higher() {
+    fn a_legend_above_a_plot_makes_the_picture_higher_unless_it_is_a_slide() {
         let folder = tempfile::tempdir().expect("a folder");
-        let height = |mark| {
+        let height = |mark, style| {
             let file = folder.path().join("a.svg");
             let series = vec![Series { label: "R2C2".into(), points: vec![(0.0, 1.0).into()] }];
             let plane = Plane {
@@ -296,10 +303,15 @@ mod tests {
                 mark,
                 series,
             };
-            draw(&[Chart::Plane(plane)], Look::default(), &file).expect("drawn");
+            draw(&[Chart::Plane(plane)], Look { style: Some(style), ..Look::default() }, &file)
+                .expect("drawn");
             let text = std::fs::read_to_string(file).expect("text");
-            [500, 540].into_iter().find(|height| text.contains(&format!("height=\"{height}\"")))
+            [500, 540, 720].into_iter().find(|height| text.contains(&format!("height=\"{height}\"")))
         };
-        assert_eq!([Mark::Curves, Mark::Bars].map(height), [Some(500), Some(540)]);
+        assert_eq!(
+            [Mark::Curves, Mark::Bars].map(|mark| height(mark, Style::Screen)),
+            [Some(500), Some(540)]
+        );
+        assert_eq!(height(Mark::Bars, Style::Slides), Some(720));
     }
 }

@@ -135,7 +135,8 @@ impl<'a> Laid<'a> {
         let Plane { title, note, x_label, y_label, ticks, mark, series, .. } = plane;
         let area = header(area, (title, note.as_deref()), sizes)?;
         let words = |text: &str, room| fitting([text], room, (sizes.smallest, sizes.words));
-        let words = words(x_label, self.plot.0).min(words(y_label, self.plot.1));
+        let plot_height = self.plot.1 - headroom + sizes.height_added_by(headroom);
+        let words = words(x_label, self.plot.0).min(words(y_label, plot_height));
         let tick = |tick: &f64| if self.names.lines > 1 { String::new() } else { x.name(*tick) };
         let mut context = ChartBuilder::on(&area)
             .margin_top(headroom)

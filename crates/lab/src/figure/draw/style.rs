@@ -14,7 +14,7 @@ pub enum Style {
     /// A column of a printed paper: 3.3 inches wide, with type of 8 points. Curves and bars also differ when they are
     /// printed in shades of gray.
     Paper,
-    /// Slides of 16:9, with large type and thick lines.
+    /// Slides, with large type and thick lines. Each plot fills a slide of 16:9, with its legend.
     Slides,
 }
 
@@ -102,6 +102,7 @@ impl Look {
         let chart = self.size.map_or(of.chart, |(width, height)| (inches(width), inches(height)));
         Sizes {
             chart: (pixels(chart.0), pixels(chart.1)),
+            keeps_height: of.keeps_height,
             columns: of.columns,
             margin: pixels(of.margin),
             title: pixels(of.title),
@@ -122,8 +123,10 @@ pub(super) const POINTS_PER_INCH: f64 = 72.0;
 /// The lengths of a style, in points, and its other settings. The size of type is the distance from the highest
 /// ascender to the lowest descender, which is 1.12 em in the font of pictures.
 struct Lengths {
-    /// Width and height of a chart without a legend above its plot.
+    /// Width and height of a chart. A legend above the plot makes the chart higher, unless `keeps_height` is set.
     chart: (f64, f64),
+    /// True if a legend above the plot makes the plot lower, and not the chart higher.
+    keeps_height: bool,
     /// Number of charts in a row.
     columns: usize,
     margin: f64,
@@ -147,6 +150,7 @@ struct Lengths {
 
 const SCREEN: Lengths = Lengths {
     chart: (570.0, 375.0),
+    keeps_height: false,
     columns: 2,
     margin: 10.5,
     title: 16.5,
@@ -164,6 +168,7 @@ const SCREEN: Lengths = Lengths {
 /// Letters of 9 points from ascender to descender are type of 8 points, as typesetters count.
 const PAPER: Lengths = Lengths {
     chart: (237.6, 165.6),
+    keeps_height: false,
     columns: 1,
     margin: 4.0,
     title: 9.0,
@@ -180,6 +185,7 @@ const PAPER: Lengths = Lengths {
 
 const SLIDES: Lengths = Lengths {
     chart: (960.0, 540.0),
+    keeps_height: true,
     columns: 1,
     margin: 22.0,
     title: 38.0,
@@ -234,6 +240,7 @@ const DASHES: [Option<(u32, u32)>; 4] = [None, Some((6, 3)), Some((2, 2)), Some(
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
     pub(super) chart: (i32, i32),
+    keeps_height: bool,
     pub(super) columns: usize,
     pub(super) margin: i32,
     pub(super) title: i32,
@@ -248,6 +255,12 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
+    /// Height by which a legend of this height above the plot makes its chart higher. A legend that would take more than
+    /// half the chart always makes the chart higher.
+    pub(super) fn height_added_by(&self, legend: i32) -> i32 {
+        if self.keeps_height { (legend - self.chart.1 / 2).max(0) } else { legend }
+    }
+
     /// The color of the i-th curve.
     pub(super) fn colour(&self, i: usize) -> RGBColor {
         self.palette[i % self.palette.len()]

@@ -1,5 +1,6 @@
 //! The quantities that can be measured.
 
+use crate::experiment::{Cause, Cell, Item, Problem, Value, table_in};
 use crate::figure::over_time::Received;
 
 /// A quantity that can be measured. It has a value for each flow or each link, unless its comment says otherwise.
@@ -127,6 +128,38 @@ impl Of {
                 | Self::QueueLength
                 | Self::PortsInUse
         )
+    }
+
+    /// The key of `[record]` without which runs do not record the quantity. `None` if every run records it.
+    fn record(self) -> Option<&'static str> {
+        match self {
+            Self::PeakQueue | Self::DataBytes | Self::ControlBytes | Self::Paused => Some("links"),
+            Self::Imbalance => Some("imbalance"),
+            Self::Received(_) | Self::ThroughputOfInterval => Some("throughput"),
+            Self::QueueLength | Self::PortsInUse => Some("queue_lengths"),
+            _ => None,
+        }
+    }
+
+    /// Returns an error, at the item that names the quantity, if no cell records the quantity.
+    pub(super) fn check_recorded(self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
+        let Some(key) = self.record() else { return Ok(()) };
+        let is_recorded = |cell: &Cell| {
+            let given = table_in(&cell.document.root, &["record"]).and_then(|record| record.get(key));
+            match given.map(|item| &item.value) {
+                Some(Value::Boolean(is_on)) => *is_on,
+                Some(_) => true,
+                None => key == "links",
+            }
+        };
+        if cells.iter().any(is_recorded) {
+            return Ok(());
+        }
+        let name = Self::NAMES.iter().find(|(_, of)| *of == self).map_or("", |(name, _)| name);
+        let value = if key == "links" { "true" } else { "\"1 ms\"" };
+        let what = format!("the runs do not record `{name}`");
+        let hint = format!("for example: {key} = {value}, in [record]");
+        Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
     }
 
     /// True if the quantity leaves out flows that never finished.

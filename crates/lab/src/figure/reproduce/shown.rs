@@ -3,6 +3,7 @@
 use super::super::ledger::{Ledger, Moved};
 use super::{Outcome, Reproduction};
 use crate::figure::Spread;
+use crate::notation::{shown, shown_or_dash, with_margin};
 use crate::table;
 use serde_json::{Value, json};
 use std::fmt::{self, Write as _};
@@ -113,13 +114,12 @@ impl Reproduction {
 
 /// The row of a claim in the table.
 fn row(outcome: &Outcome) -> Vec<String> {
-    let cell = |number: Option<f64>| number.map_or("-".to_owned(), figures);
-    let bound = |number: f64| if number.is_finite() { figures(number) } else { "any".to_owned() };
+    let bound = |number: f64| if number.is_finite() { shown(number) } else { "any".to_owned() };
     vec![
         outcome.claim.clone(),
         outcome.section.clone(),
-        cell(outcome.paper),
-        cell(outcome.measured) + &outcome.spread.map_or(String::new(), spread),
+        shown_or_dash(outcome.paper),
+        outcome.measured.map_or("-".to_owned(), |measured| measured_with(measured, outcome.spread)),
         outcome.samples.map_or("-".to_owned(), |samples| samples.to_string()),
         format!("{} to {}", bound(outcome.accept.0), bound(outcome.accept.1)),
         outcome.verdict().to_owned(),
@@ -127,18 +127,9 @@ fn row(outcome: &Outcome) -> Vec<String> {
     ]
 }
 
-/// Half the width of a number's 95% confidence interval, the range of the number over the seeds, and the number of
-/// seeds.
-fn spread(spread: Spread) -> String {
-    let margin = spread.margin.map_or(String::new(), |margin| format!(" ± {}", figures(margin)));
-    format!("{margin} ({} to {}, {} seeds)", figures(spread.least), figures(spread.most), spread.seeds)
-}
-
-/// A number with four significant digits, without zeros at the end of the decimals. It has at most six decimals, and
-/// all digits before the decimal point.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
-fn figures(number: f64) -> String {
-    let digits = if number == 0.0 { 0 } else { (3 - number.abs().log10().floor() as i32).clamp(0, 6) };
-    let text = format!("{number:.*}", digits as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+/// The measured number with half the width of its 95% confidence interval, the range of the number over the seeds, and
+/// the number of seeds.
+fn measured_with(measured: f64, spread: Option<Spread>) -> String {
+    let Some(Spread { margin, least, most, seeds }) = spread else { return shown(measured) };
+    format!("{} ({} to {}, {seeds} seeds)", with_margin(measured, margin), shown(least), shown(most))
 }

@@ -411,6 +411,24 @@ fn a_plot_whose_curves_are_of_no_sweep_is_refused() {
     figure(plot).expect("one curve");
 }
 
+#[test]
+fn a_quantity_that_no_run_records_is_refused() {
+    let refused = |tables: &str| figure(tables).expect_err("refused").to_string();
+    let plot = |of: &str| format!("[[plot]]\nkind = \"cdf\"\nof = \"{of}\"\ntitle = \"Title\"\n");
+    let off = "[record]\nlinks = false\n";
+    for of in ["peak_queue", "data_bytes", "control_bytes", "paused"] {
+        figure(&plot(of)).expect("links are recorded by default");
+        assert!(refused(&(plot(of) + off)).contains(&format!("the runs do not record `{of}`")), "{of}");
+    }
+    for of in ["imbalance", "throughput_of_interval", "late_share", "queue_length", "ports_in_use"] {
+        assert!(refused(&plot(of)).contains(&format!("the runs do not record `{of}`")), "{of}");
+    }
+    let claim = claim_in("x", "of = \"peak_queue\", stat = \"max\"", "[0, 1]");
+    assert!(refused(&(claim.clone() + off)).contains("the runs do not record `peak_queue`"));
+    let sweep = "[[sweep]]\nname = \"links\"\nkey = \"record.links\"\nvalues = [false, true]\n";
+    figure(&(claim + sweep)).expect("one of the runs records links");
+}
+
 /// Reproduces a figure with a claim that cannot hold. `deviates` is the claim's key for a known deviation, or empty.
 fn deviating(deviates: &str) -> Result<Vec<Outcome>, Error> {
     figure(&format!(

@@ -23,20 +23,25 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** A number for people: four significant digits, whole numbers in full, no exponents, and a dash for no number. */
+/** A number for people, or a dash for no number. Texts of the command line follow the same rule (notation.rs): four significant
+ * digits, all digits before the decimal point, no exponents, and no separators. */
 function shown(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
-  if (value === 0 || Number.isInteger(value)) return value.toLocaleString("en-US");
-  const size = Math.abs(value);
-  if (size >= 1e4) return Math.round(value).toLocaleString("en-US");
-  return Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 20 });
+  const number = Math.abs(value) < 1e3 ? Number(value.toPrecision(4)) : Math.round(value);
+  return number.toLocaleString("en-US", { useGrouping: false, maximumFractionDigits: 6 });
+}
+
+/** A mean and half the width of its confidence interval, which has two significant digits (notation.rs). An interval that only
+ * rounding errors make wider than 0 is left out. */
+function withMargin(mean, margin) {
+  return margin > 1e-9 * Math.abs(mean) ? `${shown(mean)} ± ${shown(Number(margin.toPrecision(2)))}` : shown(mean);
 }
 
 /** A number with at most `digits` significant digits, without separators. */
 const plain = (value, digits) => Number(value.toPrecision(digits)).toLocaleString("en-US", { useGrouping: false, maximumFractionDigits: 20 });
 
-/** A short number: 20k, 3M. Pictures of figures follow the same rule (figure/draw/number.rs). */
+/** A short number: 20k, 3M. Pictures of figures follow the same rule (notation.rs). */
 function brief(value, digits = 3) {
   for (const [unit, letter] of [[1e18, "E"], [1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
     if (Math.abs(value) >= unit) return plain(value / unit, digits) + letter;
@@ -159,7 +164,7 @@ function chart({ title, note, x, y, logX, logY, steps, series, from, categories,
       if (before === null) path += `M${at[0].toFixed(1)} ${at[1].toFixed(1)}`;
       else path += (steps ? `H${at[0].toFixed(1)}V${at[1].toFixed(1)}` : `L${at[0].toFixed(1)} ${at[1].toFixed(1)}`);
       before = at;
-      dots.push({ at, text: `${curve.name}: ${x} ${nameOf(px)}, ${y} ${shown(py)}${margin > 0 ? ` ± ${shown(margin)}` : ""}` });
+      dots.push({ at, text: `${curve.name}: ${x} ${nameOf(px)}, ${y} ${withMargin(py, margin)}` });
       if (margin > 0) {
         const [low, high] = [up.at(py - margin).toFixed(1), up.at(py + margin).toFixed(1)];
         curves.append(shape("path", { d: `M${at[0] - 2} ${low}h4m-2 0V${high}m-2 0h4`, stroke: colourOf(curve.i), class: "margin" }));

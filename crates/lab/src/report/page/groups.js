@@ -10,8 +10,8 @@ function shortKeys(keys) {
   return new Set(last).size === keys.length ? last : keys;
 }
 
-/** A mean with its margin. A margin of rounding errors is none. */
-const meanText = number => number === null ? "–" : number[1] > 1e-9 * Math.abs(number[0]) ? `${shown(number[0])} ± ${shown(Number(number[1].toPrecision(2)))}` : shown(number[0]);
+/** A mean with its margin, or a dash. */
+const meanText = number => number === null ? "–" : withMargin(...number);
 
 /** The means of the groups along the numeric key with the most values, or side by side if no key is numeric. */
 function groupsChart({ keys, measures, rows }) {

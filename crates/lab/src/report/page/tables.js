@@ -50,8 +50,7 @@ function claimsTable({ title, claims }) {
   const range = ([low, high]) => `${low === null ? "any" : shown(low)} to ${high === null ? "any" : shown(high)}`;
   const row = claim => {
     const text = verdict(claim);
-    const spread = claim.spread?.margin95 ? ` ± ${shown(claim.spread.margin95)}` : "";
-    return [claim.claim, element("span", { class: kinds[text] }, text), claim.paper, shown(claim.measured) + spread,
+    return [claim.claim, element("span", { class: kinds[text] }, text), claim.paper, withMargin(claim.measured, claim.spread?.margin95),
       range(claim.accept), claim.says, claim.deviates ? claim.deviates.cause : claim.remark ?? ""];
   };
   return table(title, ["claim", "verdict", "paper", "measured", "accepted", "the paper says", "remark"], claims.map(row));

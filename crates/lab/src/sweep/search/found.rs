@@ -1,5 +1,6 @@
 //! The result of a search.
 
+use crate::notation::shown;
 use crate::run::summary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -60,12 +61,7 @@ impl fmt::Display for Found {
         let mut rows = vec![[self.key.as_str(), "measured", "runs", "holds"].map(str::to_owned).to_vec()];
         rows.extend(self.probes.iter().map(|probe| {
             let holds = if probe.holds { "yes" } else { "no" };
-            vec![
-                probe.shown.clone(),
-                format!("{:.4}", probe.measured),
-                probe.runs.to_string(),
-                holds.to_owned(),
-            ]
+            vec![probe.shown.clone(), shown(probe.measured), probe.runs.to_string(), holds.to_owned()]
         }));
         f.write_str(&summary::table(&rows))?;
         let remark = self.remark().map_or(String::new(), |remark| format!(" ({remark})"));
