@@ -6,7 +6,7 @@ use super::{Incremental, Use};
 
 /// Maximum number of guesses of the stop at which a link is full. If no guess is right, the stop is found by
 /// sorting.
-const GUESSES: u32 = 3;
+const GUESSES: u32 = 12;
 
 impl Incremental {
     /// Returns the stop at which a link is full for a class, under the assumption that its flows keep their
@@ -40,8 +40,8 @@ impl Incremental {
         for _ in 0..GUESSES {
             match guessed(slot, left, here, &self.elsewhere, guess) {
                 Ok(full) => return full,
-                Err(Some(better)) => guess = better,
-                Err(None) => break,
+                Err(better) if better != guess => guess = better,
+                Err(_) => break,
             }
         }
         self.elsewhere.sort_unstable();
@@ -78,15 +78,10 @@ pub(super) fn full_at(slot: u32, class: u8, left: u128, rising: u64) -> Stop {
 /// stop are exactly the flows whose stops are before `guess`.
 ///
 /// # Errors
-/// If this assumption is wrong, or may be wrong because levels are rounded. The error contains a better guess; `None`
-/// if no better guess is known.
-fn guessed(
-    slot: u32,
-    left: u128,
-    here: u64,
-    elsewhere: &[(Stop, u64)],
-    guess: Stop,
-) -> Result<Stop, Option<Stop>> {
+/// If this assumption is wrong, or may be wrong because levels are rounded. The error is the next guess of Newton's
+/// method. The capacity that the flows use is a concave function of the level, so after the first guess all guesses are
+/// too low, and each is better than the one before.
+fn guessed(slot: u32, left: u128, here: u64, elsewhere: &[(Stop, u64)], guess: Stop) -> Result<Stop, Stop> {
     let (mut used, mut rising, mut rounding, mut last) = (0, here, 0, 0);
     let mut next = Stop::never(guess.class());
     for &(stop, weight) in elsewhere {
@@ -99,11 +94,16 @@ fn guessed(
             next = next.min(stop);
         }
     }
-    let left = left.checked_sub(used).ok_or(None)?;
+    let Some(left) = left.checked_sub(used) else {
+        // The guess is so high that the frozen flows alone would use more than the capacity. No flow freezes before the
+        // next guess.
+        let all = here + elsewhere.iter().map(|&(_, weight)| weight).sum::<u64>();
+        return Err(full_at(slot, guess.class(), left, all));
+    };
     let full = full_at(slot, guess.class(), left, rising);
     // Tests whether the last frozen flow stops before the link is full: the remaining capacity must suffice for the
     // rising flows to reach the level of that flow. Levels are rounded down, so the comparison allows for an error of
     // one unit of level per flow.
     let frozen_before = left >= (u128::from(last) + 1) * u128::from(rising) + rounding;
-    if frozen_before && full <= next { Ok(full) } else { Err(Some(full).filter(|full| full.at().is_some())) }
+    if frozen_before && full <= next { Ok(full) } else { Err(full) }
 }
