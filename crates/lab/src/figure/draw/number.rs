@@ -1,7 +1,7 @@
-//! Numbers in pictures. Every number of every picture follows one rule: at most a given number of significant digits,
-//! and a letter for thousands (k), millions (M) and so on. There are neither exponents nor separators. The page of
-//! `raddle report` follows the same rule on its axes. In a column of a table, the numbers also have the same letter and
-//! the same number of decimals, if no number becomes too short.
+//! Numbers in pictures. A number has at most a given number of significant digits, and a letter for thousands (k),
+//! millions (M) and so on. There are neither exponents nor separators. Only ticks that need many digits have no letter.
+//! The page of `raddle report` follows the same rule on its axes. In a column of a table, the numbers also have the
+//! same letter and the same number of decimals, if the smallest number keeps at least two digits.
 
 /// Letters for factors, the largest first.
 const UNITS: [(f64, &str); 6] = [(1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
