@@ -94,8 +94,8 @@ fn small_frames(hosts: &[FrameHost; 2], seconds: u64) -> Result<(u64, f64), Box<
     hosts[0].namespace().enter()?;
     let sender = UdpSocket::bind((address(NodeId(0)), 0))?;
     sender.connect((address(NodeId(1)), 9))?;
-    // The kernel splits the buffer into datagrams of 18 bytes. With one call per datagram, the sender would leave the
-    // receiving kernel little time on the core.
+    // The kernel splits the buffer into datagrams of 18 bytes. With one call per datagram, the sender would take much
+    // of the processor time that the receiving host's kernel needs.
     setsockopt(&sender, UdpGsoSegment, &18)?;
     let received = || hosts[1].counts().received.load(Ordering::Relaxed);
     let (begin, before) = (Instant::now(), received());

@@ -1,11 +1,12 @@
-//! Runs the traffic of Figure 7 (Costa et al., SIGCOMM 2015, §5.1) in a live rack in real time. Measures packet-hops
-//! per second, lateness and losses.
+//! Runs the traffic of Figure 7 (Costa et al., SIGCOMM 2015, §5.1) in a live rack. Measures packet-hops per second,
+//! lateness and losses.
 //!
 //! `cargo bench --bench rack -- --dilation 10 --flows 1000`
 //!
-//! With `--rush` the rack never waits for real time, which shows the maximum rate of a polling thread. With `--ring 64`
-//! the rack is a ring of 64 nodes, so that packets pass many relays on the way to their destination. With `--copy`
-//! relays copy packets.
+//! With `--dilation N` virtual time runs N times slower than real time; by default both run equally fast. With `--rush`
+//! the rack never waits for real time, which shows the maximum rate of a polling thread. With `--ring 64` the rack is a
+//! ring of 64 nodes, so that packets pass many relays on the way to their destination. With `--copy` relays copy
+//! packets.
 
 #![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
@@ -69,7 +70,8 @@ fn main() {
     let totals = rack.totals();
     let hops = totals.packet_hops as f64 / took.as_secs_f64() / 1e6;
     println!(
-        "run ended: {ended}; {} flows delivered, {hops:.3} M packet-hops/s in {took:?}, {} packets dropped",
+        "ran to its end or time limit: {ended}; {} flows delivered, {hops:.3} M packet-hops/s in {took:?}, \
+         {} packets dropped",
         totals.flows_delivered, totals.dropped
     );
     println!("{}", rack.fidelity());

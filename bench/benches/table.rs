@@ -66,7 +66,8 @@ fn measure(work: &Work, threads: usize) -> Numbers {
     let data = |totals: &raddle_packet_sim::Totals| totals.kinds[PacketKind::Data as usize].packets;
     let hops = (totals.packet_hops - warm.packet_hops) as f64;
 
-    // Memory that the run has added for flows: senders, receivers and table entries of nodes. Packets do not count.
+    // Memory that the run has added, without packets: senders, receivers, table entries of nodes, and the growth of
+    // queues and of the event calendar.
     let packet = Simulation::<()>::BYTES_A_PACKET;
     let for_packets = simulation.peak_packets_inside() * packet;
     let for_flows = (Counting::live() - before).saturating_sub(at_rest + for_packets);

@@ -1,5 +1,5 @@
 //! Compares the default number of threads with one thread, on ten workloads from 12 to 4,096 nodes. The comparison is
-//! made twice: without other load on the machine, and with busy processes running beside the benchmark.
+//! made twice: on the machine as it is, and with additional busy processes beside the benchmark.
 //!
 //! `cargo bench -p raddle-bench --bench threads [-- WORK..] [--busy N] [--pairs N]`. Each row shows medians over pairs
 //! of runs. A pair is a run on one thread and a run on the default number of threads. The order of these two runs

@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let papers = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("Cargo must set it")).join("../../papers");
+    let papers = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("Cargo must set `CARGO_MANIFEST_DIR`"))
+        .join("../../papers");
     let (mut figures, mut statements) = (String::from("&[\n"), String::from("&[\n"));
     for paper in sorted(&papers, Path::is_dir) {
         // Cargo considers a folder changed if a file in it is added, removed or modified.
@@ -22,7 +23,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", papers.display());
     for (mut table, name) in [(figures, "figures.rs"), (statements, "statements.rs")] {
         table.push_str("]\n");
-        let out = Path::new(&env::var("OUT_DIR").expect("Cargo must set it")).join(name);
+        let out = Path::new(&env::var("OUT_DIR").expect("Cargo must set `OUT_DIR`")).join(name);
         fs::write(&out, table).unwrap_or_else(|error| panic!("cannot write {}: {error}", out.display()));
     }
 }

@@ -51,10 +51,10 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns. A name ends with the column's unit, if the column has a unit."""
+        """The names of the columns. In the tables of a run, a name ends with the column's unit, if there is one."""
 
     def __getitem__(self, name: str) -> list[Any]:
-        """The values of a column, copied into a list of numbers, booleans or texts."""
+        """The values of a column, copied into a list of numbers, booleans or texts; ``None`` where a row has none."""
 
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -81,7 +81,7 @@ class Node:
 
     @property
     def now_ps(self) -> int:
-        """The simulated time in picoseconds."""
+        """The simulated time of the latest call of ``forward``, in picoseconds; 0 before the first call."""
 
     def random(self, bound: int) -> int:
         """A random number from 0 to ``bound - 1``, from the node's own stream under the run's seed."""
@@ -99,7 +99,7 @@ class Packet:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes on the wire, headers included."""
+        """Size in bytes, headers included. The overhead of the link layer is not included."""
 
     @property
     def payload_bytes(self) -> int:
@@ -138,7 +138,7 @@ class Candidate:
 
     @property
     def wait_ps(self) -> int:
-        """Time until the egress queue has drained, in picoseconds."""
+        """Time until the egress queue has drained, in picoseconds, if the port is not paused."""
 
     @property
     def rate_bps(self) -> int:

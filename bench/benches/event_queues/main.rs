@@ -17,7 +17,8 @@ use raddle_packet_sim::event_trace::{EngineQueue, Step};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// An event: its time in picoseconds, and the number of its target. Events are ordered by time, then by target.
+/// An event: its time in picoseconds, and its target (the event's kind and the index of its link, node or change).
+/// Events are ordered by time, then by target.
 type Event = (u64, u32);
 
 /// A priority queue of events. The time of a pushed event is never before the time of the most recently popped event.

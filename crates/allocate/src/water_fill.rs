@@ -1,9 +1,10 @@
 //! The efficient variant of water-filling, which raises the level (rate divided by weight) of all flows of a
 //! class together. A flow stops rising, or freezes, when one of its links is full or its demand is met.
 //!
-//! Links wait in a heap, ordered by the level at which they fill up, and are examined again only when they reach the
-//! top of the heap. The time is typically O(Z log L), where Z is the total number of links in the rows of all flows,
-//! and L is the number of different links among them. Unused links add nothing.
+//! Links and demands at which flows stop wait unordered until the level comes near. They then enter a heap, ordered by
+//! level. A link is examined again only when it reaches the top of the heap. The time is typically O(Z log L), where Z
+//! is the total number of links in the rows of all flows, and L is the number of different links among them. Unused
+//! links add nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;
@@ -44,7 +45,7 @@ struct Link {
     slot: u32,
     /// Index in `entries` of the latest entry of the current class on the link; [`NONE`] if there is none.
     last: u32,
-    /// Total weight of the flows of the class that still rise.
+    /// Sum of weight times expected traversals of the link, over the flows of the class that still rise.
     rising: f64,
     /// Capacity that the flows frozen so far leave, in bit/s.
     left: f64,

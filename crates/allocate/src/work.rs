@@ -37,7 +37,8 @@ impl Work {
         (self.due.as_ps() as f64 - self.since.as_ps() as f64) / PS_PER_S - self.remaining_bits / self.max_bps
     }
 
-    /// True if the flow cannot meet its deadline, as of the latest update.
+    /// True if, as of the latest update, the flow would be late by more than [`GRACE_S`] seconds even at its maximum
+    /// rate.
     pub(crate) fn is_late(&self) -> bool {
         self.due != Time::NEVER && self.slack_s() < -GRACE_S
     }

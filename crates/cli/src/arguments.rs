@@ -15,7 +15,8 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "raddle", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 success, 1 a claim or check failed, 2 bad input, 3 a run failed, 130 interrupted."
+    after_help = "Exit codes: 0 success, 1 a claim or check failed, 2 bad input, 3 a run or an access to a file \
+                  failed, 130 interrupted."
 )]
 pub(crate) struct Arguments {
     /// The command to run.
@@ -98,7 +99,7 @@ pub(crate) enum Command {
         #[arg(long)]
         seed: Option<u64>,
         /// The utility to maximize: aggregate (sum of all rates), minimum (lowest rate of a flow relative to its
-        /// weight), or tenant (sum of the square roots of the rates of all tenants).
+        /// weight), or tenant (sum, over all sources, of the square root of the source's total rate).
         #[arg(long, default_value = "aggregate")]
         utility: String,
         /// The search method: genetic, hill-climbing, log-linear, annealing, random, or exhaustive.
@@ -111,7 +112,7 @@ pub(crate) enum Command {
     /// Run the experiments of a paper's figures and compare the results with the paper's claims.
     Reproduce {
         /// Papers such as `r2c2`, figures such as `r2c2/fig10`, or your own figure files such as `mine.toml`; by
-        /// default all papers.
+        /// default all papers. A few figures, which need a privilege or take hours, are run only if you name them.
         targets: Vec<String>,
         /// Size of the experiments: with `quick` most figures take less than a minute, `full` is the paper's size.
         #[arg(long, value_enum, default_value = "quick")]
@@ -128,8 +129,8 @@ pub(crate) enum Command {
         /// Number of runs that run at the same time; by default one per core.
         #[arg(long)]
         threads: Option<usize>,
-        /// Compare with Raddle's ledger of recorded results. The exit code is 1 if a result, a verdict or a range has
-        /// changed. It is 0 if nothing has changed, even if claims fail.
+        /// Compare with Raddle's ledger of recorded results. The exit code is 1 if a figure with reproducible results
+        /// has changed results, verdicts or ranges, or is not in the ledger. Otherwise it is 0, even if claims fail.
         #[arg(long)]
         check: bool,
         /// Run only figures that took at most this many seconds when they were recorded in the ledger.
@@ -157,7 +158,7 @@ pub(crate) enum Command {
         what: Option<Listed>,
     },
     /// Print the completions of a shell: `raddle completions bash > /etc/bash_completion.d/raddle`. In bash and zsh they
-    /// include the names of templates, papers, figures, schemes and keys.
+    /// include the names of templates, figures, schemes and keys, and in bash also the names of papers.
     Completions {
         /// The shell.
         shell: Shell,
@@ -191,8 +192,8 @@ pub(crate) enum Command {
         /// Run directories, and directories of sweeps and figures.
         #[arg(required = true)]
         directories: Vec<PathBuf>,
-        /// A run to show in detail, such as `out/sweep/ecmp-seed-2`; may be given several times. By default the first
-        /// run of each group of seeds, 8 runs at most.
+        /// A run to show in detail, such as `out/sweep/ecmp-seed-2`; may be given several times. By default, the first
+        /// run of each group of runs that differ only in their seed, up to 8 runs and about 24 MB of data.
         #[arg(long, value_name = "DIR")]
         detail: Vec<PathBuf>,
         /// The file. An earlier file is replaced.
@@ -263,8 +264,8 @@ pub(crate) struct Run {
     /// that Raddle did not write, or files that were changed, it is renamed to `DIR.old-…` instead.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Limit of a run's estimated memory, such as `8 GB`; by default the memory of the machine, or the
-    /// limit of this process's control group.
+    /// Limit of a run's estimated memory, such as `8 GB`; by default the memory available on the machine or the limit
+    /// of this process's control group, whichever is lower.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<Bytes>,
     /// Check the experiment and print it with all defaults and its estimated memory; run nothing.
@@ -336,7 +337,7 @@ pub(crate) struct Sweep {
     /// packages `raddle` and `ray`; the variable RADDLE_PYTHON names its interpreter (by default python3).
     #[arg(long, value_name = "ADDRESS", conflicts_with = "shard")]
     pub(crate) cluster: Option<String>,
-    /// Do not start further cells after a cell has failed.
+    /// Do not start further cells after a cell has failed, and start no cell if one of them cannot run.
     #[arg(long)]
     pub(crate) fail_fast: bool,
     #[command(flatten)]
@@ -400,7 +401,7 @@ pub(crate) struct Exec {
     /// The node number of the host.
     #[arg(long, value_name = "N")]
     pub(crate) host: u32,
-    /// The process id of the live run; needed only if there are several live runs on this machine.
+    /// The process id of the live run; needed only if several live runs on this machine have a host with this number.
     #[arg(long, value_name = "PROCESS")]
     pub(crate) run: Option<u32>,
     /// The program and its arguments.
@@ -492,11 +493,12 @@ pub(crate) enum Scale {
 /// The parts of the output of `raddle list`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
-    /// Transports and routings.
+    /// Transports, routings, flow controls, congestion points, queues and profiles.
     Schemes,
     /// Kinds of fabric.
     Topologies,
-    /// Kinds of arrivals, of flow sizes and of sender-receiver pairs.
+    /// Kinds of arrivals, flow sizes, sender-receiver pairs, processes and deadlines, and other ways to describe a
+    /// workload.
     Workloads,
     /// Keys of an experiment's file.
     Keys,
@@ -508,12 +510,12 @@ pub(crate) enum Listed {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Topo {
-    /// Show the nodes, links, rates and diameter of an experiment's topology.
+    /// Show the numbers of hosts, switches and links, the link rates and the diameter of an experiment's topology.
     Show {
         /// The experiment, a TOML file.
         file: PathBuf,
     },
-    /// Check that every host can reach every other host. The exit code is 1 if not.
+    /// Check that links connect all hosts and switches of a topology. The exit code is 1 if not.
     Check {
         /// The experiment, a TOML file.
         file: PathBuf,

@@ -3,7 +3,7 @@
 //! `python3 -m raddle.cluster ADDRESS PROGRAM` reads tasks from its standard input, one per line, until an empty line.
 //! This Python program sends PROGRAM, which is `raddle` itself, to the cluster's machines, which do each task with
 //! `raddle task`. For each task that has ended, the Python program writes a line of JSON, and then the contents of the
-//! files that the line names. It stops at the end of its input.
+//! files that the line names. The Python program ends after the last task, or earlier if its input is closed.
 
 use raddle_lab::Error;
 use raddle_lab::sweep::{Elsewhere, Files};

@@ -9,8 +9,9 @@ use raddle_lab::{catalogue, figure};
 use raddle_schemes::registry::Registry;
 use std::collections::BTreeSet;
 
-/// The script for a shell. It also has the names of templates, of figures and papers, and of what `raddle explain`
-/// describes. Only the script has them, because these commands take other texts too, such as the user's figure files.
+/// The completion script for a shell. It has the names of templates, figures, papers, schemes, topologies, workloads
+/// and keys. For zsh, the names for `raddle reproduce` are left out. The command's parser does not have these names,
+/// because it must accept other texts too, such as the user's figure files.
 pub(crate) fn script(shell: Shell, registry: &Registry) -> String {
     let words = |names: Vec<String>| -> BTreeSet<String> {
         names.iter().flat_map(|name| name.split_whitespace()).map(str::to_owned).collect()

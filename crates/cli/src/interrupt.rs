@@ -9,8 +9,8 @@ use std::time::Duration;
 /// interruptions itself.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Number of successive checks without work that handles interruptions, after which the process ends. One check is not
-/// enough: a command may be between two pieces of work and begin the next piece soon.
+/// The process ends after this number of successive checks that find no work that handles interruptions. One check is
+/// not enough: a command may be between two pieces of work and begin the next piece soon.
 const LOOKS: u32 = 4;
 
 /// Ends the process with the exit code of an interruption, if the process reads inputs, checks inputs, or builds a

@@ -4,7 +4,8 @@
 //!
 //! Data goes to stdout, and progress and errors go to stderr. With `--format json`, the error that ends the command
 //! goes to stdout instead, as one JSON document. Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run
-//! failed, 130 interrupted. The exit code stays the same if the reader of stdout, such as `head`, closes the pipe.
+//! or an access to a file failed, 130 interrupted. The exit code stays the same if the reader of stdout, such as
+//! `head`, closes the pipe.
 
 mod arguments;
 mod cluster;

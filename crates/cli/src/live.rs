@@ -31,7 +31,7 @@ pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
     };
     let answer = control::ask(process, &format!("link {state} {a} {b}"));
     let answer = answer.map_err(|why| Error::Run(format!("process {process} does not answer: {why}")))?;
-    let hint = || "`raddle topo show FILE` shows the nodes and links of a topology".to_owned();
+    let hint = || "`raddle topo convert FILE graph.json` writes the nodes and links into a file".to_owned();
     answer.map_err(|what| Error::Usage { what, hint: hint() })
 }
 

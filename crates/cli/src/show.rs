@@ -93,7 +93,7 @@ impl Bars {
                 drop(told);
                 let what = match first == cell {
                     true => format!("cannot run: {why}"),
-                    false => format!("cannot run, as {}", self.bars[first].prefix()),
+                    false => format!("cannot run, for the same reason as {}", self.bars[first].prefix()),
                 };
                 self.end(cell, &what, false);
             }

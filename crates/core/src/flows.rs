@@ -177,7 +177,10 @@ impl Queued {
     pub fn take_if(&mut self, wanted: impl FnOnce(&Flow) -> bool) -> Option<Flow> {
         let flow = self.next.filter(wanted)?;
         self.next = self.coming.next();
-        debug_assert!(self.next.is_none_or(|next| follows(&flow, &next)), "flows must be in order of start");
+        debug_assert!(
+            self.next.is_none_or(|next| follows(&flow, &next)),
+            "flows must be in order of start, and in order of their ids"
+        );
         Some(flow)
     }
 }

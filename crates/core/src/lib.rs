@@ -1,11 +1,11 @@
-//! The types that all other crates share: units, ids, random streams, packets, and the contracts that schemes implement
-//! and engines drive.
+//! The types that most other crates share: units, ids, random streams, packets, and the contracts that schemes
+//! implement and engines drive.
 //!
 //! A [`Node`] passes packets through its parts, in any [`Runtime`].
 //!
 //! A scheme is a set of parts ([`Host`], [`Forwarder`], [`PortAgent`], [`Queue`]). A part is sans-IO: it reads no
 //! clock, socket, file or global randomness. Time is an argument, randomness is the part's own keyed [`Stream`], and
-//! its methods return its requests.
+//! the part's methods return its requests.
 
 mod births;
 mod contract;

@@ -2,15 +2,16 @@
 
 use crate::{DropReason, LinkId, NodeId, Packet, PortId, Report, Time};
 
-/// Receives the events of a run, on the thread that runs it.
+/// Receives the events of a run, on the thread that started the run.
 ///
-/// The calls come in the order in which the run makes them. A call may come some time after its event.
+/// A call may come some time after its event. The simulators make the calls in order of time. A live rack makes them in
+/// the order in which its threads report the events, which may differ from the order of time.
 pub trait Observer {
     /// True if the observer wants every packet that a port accepts, which slows the run down. Otherwise
     /// [`forwarded`](Self::forwarded) is never called.
     const FORWARDED: bool = false;
 
-    /// A host has made a report.
+    /// A host has made a report, or a node has made a report about its host's program.
     fn report(&mut self, _now: Time, _node: NodeId, _report: Report) {}
 
     /// A packet was accepted by a port at `now`. Its last bit leaves at `sent`. For a port with a
@@ -36,11 +37,12 @@ pub trait Observer {
     ) {
     }
 
-    /// A port accepted a packet with these bytes at `now`. Its last bit leaves at `sent`. Only runtimes that move bytes
-    /// call this. The observer may change the bytes, as a bad link does, but not the number of bytes.
+    /// A port accepted a packet with these bytes at `now`. Its last bit leaves at `sent`. Only lockstep calls this. The
+    /// observer may change the bytes, as a bad link does, but not the number of bytes.
     fn transmitted(&mut self, _now: Time, _sent: Time, _link: LinkId, _bytes: &mut [u8]) {}
 
-    /// Bytes that are not a valid packet have arrived by a link. Only runtimes that move bytes call this.
+    /// Bytes that are not a valid packet have arrived by a link. Only runtimes that move bytes call this. A live rack
+    /// leaves `bytes` empty.
     fn malformed(&mut self, _now: Time, _link: LinkId, _bytes: &[u8], _error: raddle_wire::Error) {}
 }
 

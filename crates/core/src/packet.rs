@@ -4,10 +4,10 @@ use crate::NodeId;
 use raddle_wire::{Class, Decoders, Error, FlowRange, Header, HeaderInfo, PacketKind, Shim};
 use std::ops::Range;
 
-/// A packet: its size on the wire and its typed header. Payload bytes are only counted.
+/// A packet: its size, its shim and its typed header. Payload bytes are only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet {
-    /// Bytes on the wire, headers included.
+    /// Size in bytes, headers included. The overhead of the fabric's link layer is not included.
     pub size: u32,
     /// The overlay header of a load balancer; [`Shim::None`] if the packet has none.
     pub shim: Shim,
@@ -94,8 +94,9 @@ impl Packet {
         Ok((Self { size, shim, header }, front + len..front + need))
     }
 
-    /// Decodes a packet of `size` bytes from its first bytes, `front`. Returns `None` if these bytes do not suffice, or
-    /// if they are not a valid packet.
+    /// Decodes a packet of `size` bytes from its first bytes, `front`. Returns `None` if these bytes do not suffice or
+    /// are not a valid packet, or if the headers, the payload and the trailer do not add up to `size` bytes, as in a
+    /// padded packet.
     #[must_use]
     #[inline]
     pub fn decode_front(front: &[u8], size: u32, decoders: &Decoders) -> Option<Self> {

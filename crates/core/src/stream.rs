@@ -39,7 +39,7 @@ impl Stream {
     #[allow(clippy::cast_possible_truncation, reason = "Lemire's method compares the lower half")]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "`bound` must be greater than 0");
-        // Lemire's method. It is exact, because it rejects the incomplete last range.
+        // Lemire's method. The result is exactly uniform, because draws that would favour some results are rejected.
         loop {
             let product = u128::from(self.bits()) * u128::from(bound);
             let low = product as u64;

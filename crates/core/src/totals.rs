@@ -4,7 +4,7 @@ use crate::{DropReason, Packet, PacketKind, Time};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
-/// A number of packets, and the sum of their bytes on the wire.
+/// A number of packets, and the sum of their sizes in bytes. The link layer's overhead is not included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Count {
     /// Packets.
@@ -76,7 +76,8 @@ pub struct Totals {
     pub events: u64,
     /// Packets of any kind that crossed a link.
     pub packet_hops: u64,
-    /// Packets that ports accepted, by [`PacketKind`].
+    /// Packets that ports accepted, by [`PacketKind`]. A port with a [`Queue`](crate::Queue) or a
+    /// [`PortAgent`](crate::PortAgent) counts a packet when it begins to send the packet.
     pub kinds: [Count; 4],
     /// Packets that nodes sent: packets of hosts, forwarders, port agents, flow control and topology discovery.
     pub sent: u64,
@@ -88,7 +89,7 @@ pub struct Totals {
     pub drops: Drops,
     /// Application bytes that hosts sent, including retransmissions.
     pub sent_bytes: u64,
-    /// Application bytes delivered to hosts.
+    /// Application bytes delivered to hosts, including retransmissions.
     pub delivered_bytes: u64,
     /// Application bytes lost with dropped packets or by trimming. Bytes that are not a valid packet are not included.
     pub dropped_bytes: u64,

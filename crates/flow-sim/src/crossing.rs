@@ -11,9 +11,9 @@ pub struct Crossing {
     /// Time from the moment at which the fluid's last bit has passed the bottleneck until the delivery of that bit.
     /// This is the propagation delay of all links, plus the serialization delay on all links except the bottleneck. The
     /// serialization delay is that of a full packet or of the whole flow, whichever is smaller. If the lookahead is
-    /// smaller still, the serialization delay is that of the lookahead. If a flow is alone on one path, the fluid's
-    /// time plus this time can equal the time of a packet-by-packet calculation. The times are equal if the path's
-    /// first link is its slowest link, or if all links have the same rate.
+    /// smaller still, the serialization delay is that of the lookahead. For a flow that is alone on one path, the
+    /// fluid's sending time plus this time equals the time of a packet-by-packet calculation if the path's first link
+    /// is its slowest link, or if all links have the same rate.
     pub last: Duration,
     /// Time for a packet without payload from the sender to the receiver, and for another such packet back
     /// to the sender.

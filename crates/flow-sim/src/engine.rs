@@ -31,7 +31,7 @@ pub struct Config {
     /// True if the sender learns that a flow is complete. Otherwise the sender is done when it has sent the last byte.
     pub acknowledged: bool,
     /// Rates are computed only at multiples of this interval, and flows wait for the next multiple (1 ms in the
-    /// simulator of the PDQ paper).
+    /// simulator of the PDQ paper). If `None`, rates are computed at every event, and flows do not wait.
     pub grid: Option<Duration>,
     /// The run stops at this time if flows are left.
     pub time_limit: Option<Time>,
@@ -60,7 +60,7 @@ pub struct Simulation {
     /// Times at which flows begin to send or end, with the flow's index in `live`. An entry is valid only if its time
     /// is the flow's `queued`.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The next time at which rates are computed although no flow begins or ends at that time. [`Time::NEVER`] if there
+    /// The next time at which rates are computed even if no flow begins or ends at that time. [`Time::NEVER`] if there
     /// is none.
     settle_at: Time,
     /// True if rates must be computed at the present time.
@@ -111,7 +111,7 @@ impl Simulation {
         }
     }
 
-    /// Runs until no flow is left, the time limit is reached, or `check`, called at intervals, stops the run. Returns
+    /// Runs until no event is left, the time limit is reached, or `check`, called at intervals, stops the run. Returns
     /// true if `check` did not stop the run.
     ///
     /// `listener` receives the reports of all flows.
@@ -162,8 +162,7 @@ impl Simulation {
         self.latest.max(self.now)
     }
 
-    /// Number of events so far: flows that started, began to send or ended, and times at which rates were computed
-    /// without such an event.
+    /// Number of events so far: flows that started, began to send or ended, and scheduled computations of rates.
     #[must_use]
     pub fn events(&self) -> u64 {
         self.events

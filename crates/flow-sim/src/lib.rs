@@ -9,7 +9,7 @@
 //! An event touches only the flows whose rates it changes. The remaining bits of a flow are stored as a number and the
 //! time at which the number was valid. Completions wait in a heap, in which each flow has at most one valid entry.
 //!
-//! # Differs from packets
+//! # Differences from the packet engine
 //! - There are no queues and no drops, and therefore no queueing delay. A rate takes its new value at once.
 //! - Acknowledgements and other control packets take no bandwidth.
 

@@ -129,7 +129,7 @@ pub fn figures() -> Result<Vec<ListedFigure>, Error> {
 /// Formats the list of figures as a table, with the times at quick scale.
 #[must_use]
 pub fn figures_text(figures: &[ListedFigure]) -> String {
-    let heads = ["figure", "took at quick scale", "title"].map(str::to_owned).to_vec();
+    let heads = ["figure", "time at quick scale", "title"].map(str::to_owned).to_vec();
     let row = |figure: &ListedFigure| {
         let took = figure.seconds.quick.map_or("-".to_owned(), |seconds| format!("{seconds:.1} s"));
         vec![figure.name.clone(), took, figure.summary.clone()]
@@ -213,7 +213,9 @@ fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Er
     let keys = keys::names().into_iter().flat_map(|(name, _)| [last(&name), Some(name)]).flatten();
     let listed = listed.chain(keys).chain(definitions::names());
     let hint = meant(name, &listed.collect::<Vec<_>>()).unwrap_or_else(|| {
-        "`raddle list`, `raddle list figures` and `raddle list keys` print all names".to_owned()
+        "`raddle list`, `raddle list figures` and `raddle list keys` print the names of schemes, topologies, \
+         workloads, figures and keys"
+            .to_owned()
     });
     Err(Error::Usage { what: format!("unknown name `{name}`"), hint })
 }

@@ -70,7 +70,7 @@ pub(crate) fn names() -> Vec<String> {
 }
 
 /// The meaning of the number with this name, as text and as JSON: its definition, the columns of that name, and the
-/// quantity of figures of that name. `None` if no number has the name.
+/// quantity of that name in figures. `None` if no number has the name.
 pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
     let name = as_name(name);
     let defined: Vec<_> =

@@ -4,7 +4,7 @@
 //! - Tables and sentences ([`shown`]): four significant digits, and all digits before the decimal point.
 //! - Pictures ([`brief`]): at most a given number of significant digits, and a letter for thousands (k), millions (M)
 //!   and so on. In a column of a drawn table ([`column`]), the numbers also have the same letter and the same number of
-//!   decimals, if no number becomes too short.
+//!   decimals, if the smallest number keeps at least two digits. Only ticks that need many digits have no letter.
 
 /// A number with four significant digits, without zeros at the end of the decimals: `58408`, `2.783`, `0.5`. It has at
 /// most six decimals, and all digits before the decimal point.

@@ -176,7 +176,7 @@ impl fmt::Display for Facts {
             for level in 1..=tree.levels() {
                 writeln!(
                     f,
-                    "shortest paths  {} between hosts that meet at level {level}",
+                    "shortest paths  {} between hosts whose lowest common switches are at level {level}",
                     tree.planes(level)
                 )?;
             }
@@ -192,7 +192,7 @@ impl fmt::Display for Facts {
                     nodes.end - 1
                 )?;
             }
-            writeln!(f, "parallel paths  {} between servers, without a common node", cube.levels())?;
+            writeln!(f, "parallel paths  {} node-disjoint paths between any two servers", cube.levels())?;
         }
         if self.connected() {
             write!(f, "connected       yes")

@@ -1,5 +1,5 @@
-//! Mutates valid experiments. Parsing a mutated experiment never panics, and every error has a message and a
-//! position in the text.
+//! Mutates valid experiments. Parsing a mutated experiment never panics, and every error has a message. Errors in valid
+//! TOML also have a position in the text.
 
 use raddle_lab::experiment::Document;
 use raddle_mutate::{Mutator, hold};

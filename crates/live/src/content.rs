@@ -45,7 +45,8 @@ impl Outbound {
     /// Appends the bytes of a packet to `out`: `len` bytes from `position` on.
     ///
     /// # Panics
-    /// If the application has not handed over these bytes yet, or the source has already discarded them.
+    /// If the application has not handed over these bytes yet, the source has already discarded them, or the host
+    /// skipped a packet number.
     pub(crate) fn fill(&mut self, position: Position, len: u32, out: &mut Vec<u8>) {
         let begin = match position {
             Position::Byte(_) | Position::WrappedByte(_) => position.unwrapped(self.from),

@@ -11,7 +11,8 @@ pub struct Finding {
     pub what: &'static str,
     /// A description of what the check found on this machine.
     pub found: String,
-    /// `None` if the check passes. Otherwise a text that says which runs are not supported, and how to enable them.
+    /// `None` if the check passes. Otherwise a text that says what is affected, such as runs that are not supported,
+    /// and gives the remedy if there is one.
     pub lacks: Option<String>,
 }
 
@@ -109,7 +110,7 @@ fn counter() -> Finding {
     Finding::new("clock", is_steady, found, lacks)
 }
 
-/// Checks that enough memory is free for the packets of a rack of usual size.
+/// Checks that enough memory is available for a rack of usual size, most of it for packets.
 fn memory() -> Finding {
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

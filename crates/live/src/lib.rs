@@ -1,8 +1,8 @@
 //! The live runtimes run the same scheme objects as the packet engine, and move real bytes.
 //!
-//! [`lockstep`] moves packets over in-memory links under a shared virtual clock. [`rack`] moves packets over rings in
-//! shared memory in real time. [`replay`] runs one node alone on the real clock, with the inputs that the node had in
-//! another run. [`timed`] measures the processor time of forwarders' decisions.
+//! [`lockstep`] moves packets over in-memory links under a shared virtual clock. [`rack`] moves packets in real time,
+//! over rings in shared memory or between machines. [`replay`] runs one node alone on the real clock, with the inputs
+//! that the node had in another run. [`timed`] measures the processor time of forwarders' decisions.
 
 mod content;
 pub mod control;

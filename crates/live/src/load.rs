@@ -8,7 +8,8 @@
 //!
 //! The connections of a host use, in sequence, the [ports](FiveTuple::ports_of) that its flows have in simulations. So
 //! switches that hash the ports make the same choices. (From the 64,513th flow of a host on, the destination port
-//! differs from that of the simulation.) If another program uses a port, the kernel chooses a free port.
+//! differs from that of the simulation.) If a port is in use, the kernel chooses a free port. This always happens for
+//! port 5001, at which the host itself listens.
 //!
 //! The receiver identifies a connection by the sender's address and port, so the payload carries no flow identifier.
 //! The kernel discards received bytes (`MSG_TRUNC`, tcp(7)) and copies none of them.
@@ -87,7 +88,8 @@ pub enum NoLoad {
     NoSocket {
         /// The host.
         node: NodeId,
-        /// The call that failed.
+        /// The step that failed, such as `bind`. The step `socket` includes entering the host's namespace and setting
+        /// the congestion control.
         step: &'static str,
         /// The system's reason.
         why: io::Error,
@@ -297,8 +299,8 @@ impl Load {
         }
     }
 
-    /// Reports an event of a flow that happened at `now`. If the flow started too early, the reported time is later
-    /// than `now` by the same amount.
+    /// Reports an event of a flow that happened at `now`. If the flow started too early by some time, the reported time
+    /// is later than `now` by this time.
     fn tell(
         &self,
         flow: usize,
@@ -396,8 +398,8 @@ impl Load {
         }
     }
 
-    /// Closes a failed connection at one end, and counts its flow as broken. The other end is closed later, when the
-    /// kernel reports the failure there.
+    /// Closes a failed connection at one end, and counts its flow as broken unless the flow is over already. The other
+    /// end is closed later, when the kernel reports the failure there.
     fn break_flow(&mut self, place: usize, flow: usize) {
         self.close(place);
         self.give_up(flow);
@@ -512,7 +514,7 @@ mod tests {
     static PORT_IS_FREE: Mutex<()> = Mutex::new(());
 
     /// Creates hosts at loopback addresses in the machine's own namespace. Returns `None` if `RADDLE_NO_NAMESPACES` is
-    /// set: a thread needs root to enter a namespace, even its current one.
+    /// set, so that the tests pass without root: a thread needs root to enter a namespace, even its current one.
     fn hosts(count: u32) -> Option<Vec<Host>> {
         let own = || File::open("/proc/thread-self/ns/net").expect("a namespace");
         if std::env::var_os("RADDLE_NO_NAMESPACES").is_some() {

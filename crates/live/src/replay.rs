@@ -3,15 +3,15 @@
 //!
 //! [`record`] puts a listener in front of a host. The listener records the packets that the host receives and the flows
 //! that start at the host, each with its time. [`Recording::replay`] gives the recorded inputs to another host, at the
-//! same times of the real clock. [`Recording::rush`] jumps from one input to the next without waiting. As in a
-//! [rack](crate::rack), the host computes with the due times of its inputs. So a late thread does not change what the
-//! host computes.
+//! same times of the real clock. [`Recording::rush`] jumps from one input to the next without waiting. The host always
+//! computes with the due times of its inputs. So a late thread does not change what the host computes.
 //!
 //! # Differs from a node of a rack
+//! - In a [rack](crate::rack), a host computes with the clock if a packet is very late.
 //! - The state of the node's ports never changes, and the packets that the node sends are discarded. This does not
 //!   affect an R2C2 node whose flows all have rates, because only these rates determine when its packets leave.
 //! - A replay lacks the packets that were lost, the packets that the node relayed, and the packets that the listener
-//!   did not keep.
+//!   did not keep. It also lacks the host's inputs other than packets and flows, such as reports of drops.
 
 use crate::rack::{Clock, Fidelity, Meter, Steal};
 use raddle_core::{

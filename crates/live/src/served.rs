@@ -52,7 +52,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 
     /// Puts a packet, whose last bit leaves at `sent`, on a link. Returns false if the runtime has no room for the
-    /// packet. The caller must then drop the packet.
+    /// packet, or cannot write the packet. The caller must then drop the packet.
     fn launch(&mut self, link: LinkId, sent: Time, slot: &mut Self::Slot) -> bool;
 
     /// Takes back a packet that was [launched](Self::launch), when its last bit has left.
@@ -213,7 +213,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
     }
 }
 
-/// Serialization delay of `bytes` bytes at a rate.
+/// Serialization delay of a packet of `bytes` bytes at a rate, with the overhead of the topology's link layer.
 fn time_at(topology: &Topology, rate: Rate, bytes: u32) -> Duration {
     rate.time_for(Bytes(topology.link_layer().on_wire(bytes).into()))
 }
@@ -275,7 +275,8 @@ impl<S: Carry> Served<S> {
         self.agent = Some(agent);
     }
 
-    /// The time at which the last bit of the most recently launched packet leaves.
+    /// The time at which the last bit of the most recently launched packet leaves. After a failure of the link, the
+    /// time at which the port was emptied, until the next launch.
     pub(crate) fn sent(&self) -> Time {
         self.sent
     }

@@ -1,5 +1,6 @@
-//! A node that replays a recording receives the same inputs and computes the same results as the recorded node. First
-//! R2C2 runs on a 4x4 torus in the packet engine. Then one node runs alone, with the recording.
+//! A node that replays a recording receives the same flow events, starts the same flows, and computes the same flow
+//! table and rates as the recorded node. First R2C2 runs on a 4x4 torus in the packet engine. Then one node runs alone,
+//! with the recording.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -51,12 +52,12 @@ fn params() -> Params {
 /// node.
 type Heard = (Time, Result<Event, FlowId>);
 
-/// The state of a node. The first two values are the digest and the size of the node's flow table. The lists are the
-/// rates of all flows as the node would compute them, and the rate limits that the node enforces. Each rate and each
-/// limit is a pair of a flow's key and the bits of an `f64`.
+/// The state of a node. The first two values are the digest and the size of the node's flow table. The first list has
+/// the rate that the node would compute for each flow of the table. The second list has the rate limit of each flow
+/// that the node sends. Each entry is a flow's key and the bits of an `f64`, in bit/s.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
-/// A node whose state the test can read, and the events that the node heard.
+/// A node whose state the test can read, and the inputs that the node received.
 #[derive(Clone)]
 struct Watched(Arc<Mutex<(R2c2Node, Vec<Heard>)>>);
 

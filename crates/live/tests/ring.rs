@@ -1,5 +1,5 @@
-//! Compiles the ring's source with loom's atomics, and tests the interleavings of the ring's two ends. Packets come out
-//! complete, once, and in order, and a full ring refuses packets.
+//! Compiles the ring's source with loom's atomics, and tests all interleavings of the producer and the consumer with at
+//! most three preemptions. Packets come out complete, once, and in order, and a full ring refuses packets.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -1,5 +1,6 @@
 //! The schemes of the registry run in a rack, including schemes with port agents, queues of their own, credits or
-//! pauses. Schemes whose hosts wait until their packets have left the port are left out.
+//! pauses. Of the schemes whose hosts wait until their packets have left the port, only DCQCN runs, in the tests of
+//! RoCE payloads.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -108,8 +109,8 @@ fn fabrics() -> [Arc<Topology>; 2] {
     [torus, leaf_spine].map(Arc::new)
 }
 
-/// In a rushed run no packet is late, so every scheme gives the same totals as in the packet engine. PFQ is the
-/// exception, because only PFQ gives credits. In a rack, a credit arrives only after the packet in front of it.
+/// In a rushed run no packet is late, so every scheme except PFQ gives the same totals as in the packet engine, apart
+/// from the number of events. Only PFQ gives credits. In a rack, a credit arrives only after the packet in front of it.
 #[test]
 fn every_scheme_runs_in_a_rack_as_in_the_packet_engine() {
     let mut ran = Vec::new();
@@ -171,8 +172,8 @@ fn queues_with_limits_lose_and_mark_in_a_rack_as_in_the_packet_engine() {
     }
 }
 
-/// When a link fails, each packet in the port's own queue is lost exactly once. The port continues when the link is up
-/// again.
+/// When a link fails, each packet in the port's queue is lost exactly once, at ports with an agent and at plain FIFO
+/// ports. The port continues when the link is up again.
 #[test]
 fn queues_and_agents_of_ports_outlive_failures() {
     let [torus, leaf_spine] = fabrics();
@@ -291,7 +292,7 @@ fn roce_arrives_whole(errors: &LinkErrors) {
         Plan { congestion_points: Some(("red", &of_red)), ..Plan::new(&topology, "ecmp", &settings, 1) };
     let Built { node, .. } =
         registry().build(transport, &plan, &registry().routing_defaults("ecmp")).expect("it fits");
-    // Time runs slowly enough for the nodes to write and check all bytes of payloads.
+    // At this dilation, the nodes write and check all bytes of payloads.
     let config = Config { time_limit: Some(LIMIT), dilation: 10, ..Config::default() };
     let rack = Rack::new(&topology, node, &flows(16), &config).expect("memory to share");
     let mut rack = rack.with_queues(|_| Some(Box::<Strict>::default())).with_errors(errors);

@@ -43,10 +43,11 @@ impl Mutator {
     }
 }
 
-/// Reads a number from an environment variable. Returns `None` if the variable is not set.
+/// Reads a whole number from an environment variable. Returns `None` if the variable is not set or is not valid
+/// Unicode.
 ///
 /// # Panics
-/// If the variable is not a number.
+/// If the variable is not a whole number from 0 to 2^64 - 1.
 fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|error| panic!("{name}={text}: {error}")))
@@ -58,7 +59,7 @@ fn variable(name: &str) -> Option<u64> {
 ///
 /// # Panics
 /// If `check` panics. The message has the seed, the number of the input, and the input as formatted by `show`. Also if
-/// `RADDLE_FUZZ_INPUTS` or `RADDLE_FUZZ_SEED` is not a number.
+/// `RADDLE_FUZZ_INPUTS` or `RADDLE_FUZZ_SEED` is not a whole number.
 pub fn hold<I, S: Display>(
     inputs: u64,
     mut draw: impl FnMut(&mut Mutator) -> I,

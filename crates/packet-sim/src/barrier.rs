@@ -1,5 +1,5 @@
 //! A barrier for threads that meet every few microseconds. A waiting thread spins for about the time that it takes to
-//! wake a thread, and then sleeps.
+//! wake a thread, and then sleeps. If there are more threads than cores, it sleeps at once.
 //!
 //! The two pure strategies are always to spin and always to sleep. A thread that spins for the time of a wake-up and
 //! then sleeps uses at most about twice the processor time of the better strategy (Karlin et al., SOSP 1991). If some

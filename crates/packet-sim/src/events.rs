@@ -17,8 +17,8 @@ pub(crate) enum Kind {
     /// Links fail or come up again. This kind comes first, so that no packet is sent over a link in the instant of its
     /// failure.
     Change,
-    /// Every node learns of a change. This kind comes before all actions of nodes in that instant, so that the first
-    /// flows know of links that are down from the start.
+    /// Every node learns of a change. This kind comes before all actions of nodes in that instant, so that nodes know
+    /// which links are down at time 0 before the first flows start.
     Discovery,
     /// A link's next packet arrives.
     Arrival,

@@ -8,7 +8,8 @@
 //!   [`Queue`](raddle_core::Queue) or a [`PortAgent`](raddle_core::PortAgent) may cost a second event, the end of the
 //!   transmission.
 //! - All state belongs to a node or to a link, and nodes affect each other only over links. So the nodes can be divided
-//!   among threads, which synchronise once per window of simulated time.
+//!   among threads, which synchronise once per window of simulated time. Schemes whose nodes share state are the
+//!   exception: their runs need one thread.
 
 mod barrier;
 mod divide;

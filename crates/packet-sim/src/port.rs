@@ -33,9 +33,9 @@ pub struct PortSetup {
 /// Additional bytes of memory of a port that has more than a plain FIFO.
 pub(crate) const BYTES_A_SERVED_PORT: usize = size_of::<Special>();
 
-/// Histogram of a port's queue length at packet arrivals. Entry i, counted from 0, counts the arrivals at which the
-/// length was at least `2^(i-1)` and less than `2^i` bytes. The last entry also counts all greater lengths. The length
-/// includes the arriving packet and the packet in service.
+/// Histogram of a port's queue length at the arrivals of packets that the port accepts. Entry i, counted from 0, counts
+/// the arrivals at which the length was at least `2^(i-1)` and less than `2^i` bytes. The last entry also counts all
+/// greater lengths. The length includes the arriving packet and the packet in service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueDepths(pub [u64; 40]);
 
@@ -56,13 +56,15 @@ impl QueueDepths {
 /// writes the second line.
 #[repr(C, align(128))]
 pub(crate) struct Port {
-    /// Packets that the port has accepted (for a served port: packets whose transmission has begun). If the link leads
-    /// to another partition, this end holds records of the packets that have not left the port. The far end then holds
-    /// all packets that have not arrived.
+    /// Packets that the port has accepted (for a served port: packets whose transmission has begun) and that have not
+    /// arrived at the far end. If the link leads to another partition, only the far end holds these packets. This end
+    /// then holds records of the packets that have not left the port; under cut-through, the ledger holds these
+    /// records.
     pub(crate) wire: Wire,
     /// Time at which the port will have sent all accepted packets.
     pub(crate) free_at: Time,
-    /// Bytes that wait or are in service, as of the latest [`Port::settle`].
+    /// Bytes that wait or are in service. Packets that have left since the port was last settled are still included.
+    /// Always 0 at served ports, whose queue counts its own bytes.
     pub(crate) queued: u64,
     pub(crate) stats: LinkStats,
     /// Index of the port's [`Class`] in the partition.
@@ -175,7 +177,7 @@ pub(crate) struct Served {
     pub(crate) serving: Option<InService>,
 }
 
-/// A packet that occupies memory until its last bit has left.
+/// A packet that occupies the node's memory until its last bit has left, or until the node's host has taken it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Departure {
     pub(crate) at: Time,
@@ -185,8 +187,8 @@ pub(crate) struct Departure {
 
 /// A packet in service whose departure must be reported to the agent or the node.
 pub(crate) struct InService {
-    /// A copy of the packet for the node, if the node is told of departures. Under cut-through the packet
-    /// itself may already have left the next node.
+    /// A copy of the packet for the node, if the node is told of departures. Under cut-through, the next node may
+    /// change, forward or drop the packet itself before its last bit leaves this port.
     pub(crate) packet: Option<Packet>,
     pub(crate) class: raddle_core::Class,
     pub(crate) size: u32,

@@ -297,8 +297,9 @@ impl<O: Observer> Simulation<O> {
         ended
     }
 
-    /// The number of windows that several threads would need for a part of the run that spans `simulated`
-    /// and has `events` events.
+    /// Estimates the number of windows that several threads would need for a part of the run that spans `simulated` and
+    /// has `events` events. Returns `u64::MAX` if the division of the fabric among threads is not known or has only one
+    /// part.
     fn windows(&mut self, simulated: Duration, events: u64) -> u64 {
         if self.other_division.is_none() && self.chooser.asks_for_windows() {
             let division = Division::new(&self.plan.topology, self.threads.at_most());

@@ -50,8 +50,8 @@ pub(crate) fn wall_clock() -> Instant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Piece {
     pub(crate) events: u64,
-    /// Number of windows into which several threads divided this part of the run. If one thread ran this part: the
-    /// number of windows that several threads would have needed.
+    /// Number of windows into which several threads divided this part of the run. If one thread ran this part: an
+    /// estimate of the number of windows that several threads would have needed, or `u64::MAX` without an estimate.
     pub(crate) windows: u64,
     pub(crate) took: Duration,
 }
@@ -200,7 +200,9 @@ pub(crate) struct Measured {
     alone: f64,
     /// Cost of the latest slice on several threads, in nanoseconds per event.
     shared: f64,
-    /// Time that several threads have taken beyond the time that one thread would have taken, in nanoseconds.
+    /// Time that several threads have taken beyond the time that one thread would have taken, in nanoseconds, since the
+    /// latest change of the number of threads or successful trial. Outside a trial, a value below 0 is set to 0 after
+    /// each slice.
     behind: f64,
     /// Time that a change of the number of threads takes.
     change: Duration,
@@ -208,8 +210,8 @@ pub(crate) struct Measured {
     loss: Duration,
     /// Time since the latest successful trial or failure; since the start of the run if there was neither.
     since: Duration,
-    /// Number of failures since the latest successful trial. A number of threads fails if it is too slow, in its trial
-    /// or later.
+    /// Number of failures since the latest successful trial. The present choice, one thread or several, fails if it is
+    /// too slow, in its trial or later.
     in_vain: u32,
 }
 
@@ -365,7 +367,8 @@ mod tests {
     #[derive(Default)]
     struct Told {
         took: Duration,
-        /// Time that the run took beyond the time on one thread, including the changes of the number of threads.
+        /// Time that pieces of the run took beyond their time on one thread, plus the time of the changes of the number
+        /// of threads. Time that faster pieces save is not subtracted.
         lost: Duration,
         changes: u32,
     }

@@ -6,15 +6,16 @@ use rustc_hash::FxHashMap;
 /// Remembers which ports were paused with waiting packets at the latest call of [`look`](Self::look).
 #[derive(Debug, Default)]
 pub(crate) struct Watchdog {
-    /// Ports that had packets to send and were paused, with the number of data packets that had left each port.
+    /// Ports that had packets to send and a paused class. For each port, the number of data packets whose transmission
+    /// had begun.
     held: FxHashMap<LinkId, u64>,
 }
 
 impl Watchdog {
-    /// Checks for a deadlock. `held` contains the ports that are paused and have packets to send, each with the number
-    /// of data packets that have left it. `waits` returns pairs of links: a packet that arrived over the first link
-    /// waits for the second link. Returns a cycle of links that wait for each other. Each of these links was in `held`
-    /// at the previous call too, and has sent no data packet since that call.
+    /// Checks for a deadlock. `held` contains the ports that have a paused class and packets to send, each with the
+    /// number of data packets whose transmission has begun. `waits` returns pairs of links: a packet that arrived over
+    /// the first link waits for the second link. Returns a cycle of links that wait for each other. Each of these links
+    /// was in `held` at the previous call too, and has begun to send no data packet since that call.
     pub(crate) fn look(
         &mut self,
         held: FxHashMap<LinkId, u64>,
@@ -28,9 +29,9 @@ impl Watchdog {
 }
 
 /// Returns the edges that belong to deadlocks or lead only to deadlocks. An edge is a pair of links: a packet that
-/// arrived over the first link waits for the second link. The function removes all edges of a link that can still move.
-/// A link can move if it is not stuck, if it has no edge, or if a packet that arrived over it waits for a link that can
-/// move. The memory at the far end of such a link will eventually be freed.
+/// arrived over the first link waits for the second link. The function removes all edges that start at a link that can
+/// still move. A link can move if it is not stuck, if no edge starts at it, or if a packet that arrived over it waits
+/// for a link that can move. The memory at the far end of such a link will eventually be freed.
 fn closed(mut edges: Vec<(LinkId, LinkId)>, stuck: impl Fn(&LinkId) -> bool) -> Vec<(LinkId, LinkId)> {
     loop {
         let mut sources: Vec<LinkId> = edges.iter().map(|&(link, _)| link).collect();

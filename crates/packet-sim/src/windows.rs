@@ -117,8 +117,8 @@ impl<'a> Windows<'a> {
     }
 
     /// Runs the partitions until no partition has an event before the time `end`, or until `watch` returns a reason to
-    /// stop. `watch` is called before the first window and after every window. The first partition runs on this thread.
-    /// Returns why the run has stopped.
+    /// stop. In the latter case, one more window is run. `watch` is called before the first window and after every
+    /// window. The first partition runs on this thread. Returns why the run has stopped.
     pub(crate) fn run(
         &self,
         partitions: &mut [Partition],
@@ -150,8 +150,8 @@ impl<'a> Windows<'a> {
     }
 
     /// Runs one partition, window by window. Calls `after` before the first window and after every window. If `after`
-    /// returns true, the run of all partitions stops. Returns true if no event is left before the time `end`, and false
-    /// if the run was stopped.
+    /// returns true, the run of all partitions stops after one more window. Returns true if no event is left before the
+    /// time `end`, and false if the run was stopped.
     fn work(
         &self,
         partition: &mut Partition,

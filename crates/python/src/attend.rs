@@ -12,7 +12,8 @@ use std::time::Duration;
 /// Interval between two checks of signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The states of the runs that have changed since the latest call of [`News::tell`], indexed by the number of the run.
+/// What has changed since the latest call of [`News::tell`]: the figure that has begun, and the states of runs, indexed
+/// by the run's number.
 #[derive(Default)]
 pub(crate) struct News(Mutex<Latest>);
 
@@ -35,7 +36,8 @@ impl News {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a figure of `runs` runs has begun. Later news is about its runs.
+    /// Notes that a figure with `runs` runs has begun. Discards the news that [`News::tell`] has not passed on yet.
+    /// Later news is about this figure's runs.
     pub(crate) fn begun(&self, figure: &str, runs: usize) {
         *self.latest() = Latest { figure: Some((figure.to_owned(), runs)), runs: BTreeMap::new() };
     }
@@ -50,10 +52,10 @@ impl News {
         self.latest().runs.entry(run).or_default().has_ended = true;
     }
 
-    /// Calls `watch.begin(figure, runs)` if a figure has begun. Then calls
-    /// `watch.hear(run, share, seconds_left, packet_hops, has_ended)` for each run whose state has changed since the
-    /// previous call of this function. `share` is the share of the run that is done, estimated as in
-    /// [`RunState::seconds_left`].
+    /// Calls `watch.begin(figure, runs)` if a figure has begun since the previous call of this function. Then calls
+    /// `watch.hear(run, share, seconds_left, packet_hops, has_ended)` for each run whose state has changed since then.
+    /// `share` is the estimated share of the run that is done, from 0 to 1. `share` and `seconds_left` are `None` while
+    /// there is no estimate ([`RunState::seconds_left`]).
     fn tell(&self, py: Python<'_>, watch: Option<&Py<PyAny>>) -> PyResult<()> {
         let Latest { figure, runs } = std::mem::take(&mut *self.latest());
         let Some(watch) = watch else { return Ok(()) };

@@ -23,9 +23,9 @@ pub(crate) struct Document(experiment::Document);
 
 #[pymethods]
 impl Document {
-    /// Parses `text`. The text can select `routings` by their names. Error messages call the text `name`. If `name` is
-    /// empty, the messages give the keys of wrong values instead of their lines. Paths in the text are relative to
-    /// `folder`.
+    /// Parses `text` and applies `overrides` to it. The text can select `routings` by their names. Error messages call
+    /// the text `name`. If `name` is empty, the messages give the keys of wrong values instead of their lines. Paths in
+    /// the text are relative to `folder`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -43,7 +43,8 @@ impl Document {
         document.map(Self).map_err(|problem| of_problem(py, problem))
     }
 
-    /// Checks the values of each cell. If the settings of a cell do not fit together, there is no error.
+    /// Checks the values of each cell. Settings of a cell that do not fit together are an error only if every cell has
+    /// such settings.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         let checked = py.detach(|| read_all(&self.0.cells()?));
         checked.map_err(|problem| of_problem(py, problem))
@@ -117,20 +118,25 @@ impl Document {
         write_node_link(&topology).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// The names of the sweep's cells, with `seeds` replicas of each, or as many as `[figure]` asks for.
+    /// The names of the sweep's cells, with `seeds` replicas of each cell. If `seeds` is `None`, the key `seeds` of
+    /// `[figure]` gives the number of replicas.
     fn cells(&self, py: Python<'_>, seeds: Option<u64>) -> PyResult<Vec<String>> {
         let cells = sweep::replicated(&self.0, seeds).map_err(|error| exception(py, &error))?;
         Ok(cells.iter().map(Cell::name).collect())
     }
 
-    /// Runs the cells of a sweep, or of one shard `(index, count)` of it. The results go into subfolders of `out`. If
-    /// `spread` is given, it does the runs in other processes ([`Spread`]). Returns four values:
+    /// Runs the cells of a sweep, or of one shard `(index, count)` of it; `index` counts from 1. The results go into
+    /// subfolders of `out`. If `spread` is given, it does the runs in other processes ([`Spread`]). Returns four
+    /// values:
     /// - the folder of each cell, or `None` for a cell without results,
     /// - the name and the exception of each cell that cannot run,
-    /// - the results of all cells as a text and a JSON text, if all cells of the sweep have ended or Ctrl-C
-    ///   stopped it,
+    /// - the results of the cells as a text and a JSON text; `None` for a shard, if no cell has results, or if the
+    ///   sweep ended early for another reason than Ctrl-C,
     /// - whether Ctrl-C stopped the sweep.
-    #[expect(clippy::too_many_arguments, reason = "callers in Python pass the arguments by name")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "users pass the arguments by name to the Python method that calls this one"
+    )]
     #[expect(clippy::type_complexity, reason = "PyO3 converts a Rust tuple to a Python tuple")]
     fn sweep(
         &self,

@@ -18,7 +18,10 @@ use std::path::{Path, PathBuf};
 /// processes ([`Spread`]). Returns the results as a text and a JSON text. If Ctrl-C stopped the reproduction, the
 /// results are not complete.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "callers in Python pass the arguments by name")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "users pass the arguments by name to the Python function that calls this one"
+)]
 pub(crate) fn reproduce(
     py: Python<'_>,
     names: Vec<String>,

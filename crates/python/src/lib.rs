@@ -1,5 +1,5 @@
-//! The native half of the Python package. `python/raddle` holds the other half: the classes that users see, their
-//! types and their docstrings.
+//! The native half of the Python package. `python/raddle` holds the other half: the other classes that users see, and
+//! the type hints of this module.
 //!
 //! Functions that can take long release Python's lock while they work. Most results are JSON texts or
 //! [`table::Table`]s.

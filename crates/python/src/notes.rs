@@ -32,8 +32,8 @@ impl Notes {
     pub(crate) fn tell(&self, py: Python<'_>) -> PyResult<()> {
         let category = py.import("raddle.errors")?.getattr("RaddleWarning")?;
         let warn = py.import("warnings")?.getattr("warn")?;
-        // Level 1 of the stack is the function of the Python package that called the native module. The warning is
-        // shown for level 2, the caller of this function.
+        // Level 1 of the stack is the Python function of the package that called the native module. The warning is
+        // shown for level 2, the caller of that Python function.
         for note in self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             warn.call1((note, &category, 2))?;
         }

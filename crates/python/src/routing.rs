@@ -1,9 +1,9 @@
 //! Routings written in Python. Such a routing is a class whose objects choose egress ports in the packet engine. Its
 //! base class is in `python/raddle/_routing.py`.
 //!
-//! Each node that forwards has its own object. The object sees only its node, and draws random numbers from the stream
-//! of this node. The records therefore do not depend on the number of threads. A thread takes Python's lock for each
-//! packet that has several next hops, so the threads of a run wait for each other.
+//! Each node that forwards has its own object. The records do not depend on the number of threads if each object keeps
+//! its state in itself, and draws random numbers only with `Node.random`, from the stream of its node. A thread takes
+//! Python's lock for each packet that has several next hops, so the threads of a run wait for each other.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -127,7 +127,8 @@ fn parameter(name: &str, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
     Ok(parameter)
 }
 
-/// The rule by which receivers hold packets that arrive out of order, if the class has the parameter `hold`.
+/// The rule by which receivers hold packets that arrive out of order; `None` if the class has no parameter `hold`, or
+/// the parameter is 0.
 fn hold(settings: &Settings) -> Option<Hold> {
     settings.iter().find_map(|(parameter, value)| match value {
         Value::Duration(time) if parameter.name == HOLD.name => Hold::new(time, None),
@@ -328,7 +329,7 @@ pub(crate) struct Node {
 
 #[pymethods]
 impl Node {
-    /// The simulated time in picoseconds.
+    /// The simulated time of the latest call of ``forward``, in picoseconds; 0 before the first call.
     #[getter]
     fn now_ps(&self) -> u64 {
         self.now_ps.load(Ordering::Relaxed)
@@ -354,7 +355,7 @@ pub(crate) struct Packet {
     source: u32,
     /// The node to which the packet is addressed.
     destination: u32,
-    /// Bytes on the wire, headers included.
+    /// Size in bytes, headers included. The overhead of the link layer is not included.
     size_bytes: u32,
     /// Bytes of the application; 0 for control packets, such as acknowledgements.
     payload_bytes: u32,
@@ -403,7 +404,7 @@ pub(crate) struct Candidate {
     is_up: bool,
     /// Bytes in the egress queue, the unsent part of the packet in service included.
     queue_bytes: u64,
-    /// Time until the egress queue has drained, in picoseconds.
+    /// Time until the egress queue has drained, in picoseconds, if the port is not paused.
     wait_ps: u64,
     /// Rate of the link in bit/s.
     rate_bps: u64,

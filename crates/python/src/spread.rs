@@ -66,7 +66,7 @@ impl Elsewhere for Spread {
 }
 
 /// Does a task in this process, and writes its files into a new directory. The task can select `routings` by their
-/// names. A signal, such as the signal that a cancelled task gets, ends the task.
+/// names. A signal whose handler raises an exception ends the task, such as the signal that a cancelled task gets.
 #[pyfunction]
 pub(crate) fn do_task(
     py: Python<'_>,

@@ -87,13 +87,13 @@ impl Table {
         self.batch.num_rows()
     }
 
-    /// The names of the columns. A name ends with the column's unit, if the column has a unit.
+    /// The names of the columns. In the tables of a run, a name ends with the column's unit, if there is one.
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The values of a column, copied into a list of numbers, booleans or texts.
+    /// The values of a column, copied into a list of numbers, booleans or texts; ``None`` where a row has none.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let array = self.batch.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         let array = array.as_any();

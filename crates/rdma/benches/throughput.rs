@@ -16,8 +16,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The environment variable that starts the receiving process. Its value is the sender's address, the provider, the
-/// capacity of the ring and the packet size in bytes.
+/// The environment variable that makes this program the receiving process. Its value is the sender's address, the
+/// provider, the capacity of the ring in packets, and the packet size in bytes, separated by spaces.
 const TASK: &str = "RADDLE_RDMA_BENCH";
 
 fn exchange(stream: &mut TcpStream, offer: &[u8]) -> Vec<u8> {
@@ -34,8 +34,8 @@ fn open(provider: Provider) -> Domain {
     Domain::open(&Options { provider, ..Options::default() }).expect("an endpoint")
 }
 
-/// Takes packets until the sender has been silent for a second. Copies each packet, because a rack also copies each
-/// packet from the ring into a slot.
+/// Takes packets until the sender has been silent for a second, or its process has exited. Copies each packet, because
+/// a rack also copies each packet from the ring into a slot.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn receive(task: &str) {
     let [address, provider, ring, bytes] = task.split(' ').collect::<Vec<_>>()[..] else { panic!("{task}") };
@@ -106,8 +106,8 @@ fn send(provider: Provider, shape: Shape, time: Duration) -> (f64, f64) {
         }
         // The receiving process may need this core to free room in the ring.
         thread::yield_now();
-        // After four times the ring's capacity of packets, the sender can send only as fast as the receiver takes
-        // packets. Measuring begins here.
+        // The measurement begins when the sender has sent more than four rings full of packets. From then on, it can
+        // send only as fast as the receiver takes packets.
         if measured.is_none() && sent > 4 * u64::from(shape.capacity()) {
             measured = Some((Instant::now(), sent));
         }

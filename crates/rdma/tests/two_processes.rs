@@ -23,7 +23,8 @@ const ADDRESS: &str = "RADDLE_RDMA_ADDRESS";
 const PROVIDER: &str = "RADDLE_RDMA_PROVIDER";
 const PACKETS: &str = "RADDLE_RDMA_PACKETS";
 
-/// Time limit of a wait for the other process. A test fails if such a wait takes longer.
+/// Time limit of a read of the other end's offer, and of the whole exchange of packets. A test fails if one of them
+/// takes longer.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 const MOST_BYTES: u32 = 256;
@@ -194,7 +195,7 @@ fn pair(provider: Provider) -> (Domain, Sender, Domain, Receiver, [Remote; 2]) {
 }
 
 /// Writes words to a peer's memory, as a malicious peer would. Polls both domains until the write is complete, and then
-/// for a while longer, so that the words arrive.
+/// the peer's domain for a while longer, so that the words arrive.
 fn scribble(
     from: &mut Domain,
     to: &mut Domain,

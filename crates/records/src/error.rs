@@ -60,7 +60,7 @@ pub enum RecordsError {
         name: String,
         /// The requested type.
         kind: &'static str,
-        /// The columns of the file.
+        /// The names of the columns that were read from the file.
         present: Vec<String>,
     },
 }

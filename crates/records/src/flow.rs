@@ -71,7 +71,8 @@ impl FlowRecord {
         self.fct_ps.and(self.sender_done_ps)
     }
 
-    /// True if the sender knew by the deadline that the flow was complete (specifications/pdq.md §10). `None` without a
+    /// True if the flow was delivered, and the sender knew this by the deadline (specifications/pdq.md §10). With a
+    /// transport without acknowledgements, the sender must have sent the last byte by the deadline. `None` without a
     /// deadline. A flow that the sender gave up or has not completed has missed its deadline.
     #[must_use]
     pub fn meets_deadline(&self) -> Option<bool> {

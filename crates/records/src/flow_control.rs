@@ -78,7 +78,7 @@ impl Row for QueueLengthRecord {
     const TABLE: &'static str = "queue_lengths";
     const COLUMNS: &'static [Column] = &[
         Column::integer("at_ps", "time of the sample"),
-        Column::integer("link", "number of the directed link behind the port"),
+        Column::integer("link", "number of the directed link that starts at the port"),
         Column::integer("from", "node at the sending end"),
         Column::integer("to", "node at the receiving end"),
         Column::integer(

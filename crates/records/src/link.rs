@@ -20,7 +20,8 @@ pub struct LinkRecord {
     pub control_packets: u64,
     /// Bytes of the packets in `control_packets`, including headers.
     pub control_bytes: u64,
-    /// Number of packets lost at the link's egress port or on the link.
+    /// Number of packets lost at the link's egress port or on the link, including damaged packets that the receiving
+    /// node discarded.
     pub drops: u64,
     /// Peak number of bytes in the egress queue, including the packet in service.
     pub peak_queue_bytes: u64,
@@ -42,7 +43,11 @@ impl Row for LinkRecord {
             "packets without application bytes that the link's port accepted, packets lost later included",
         ),
         Column::integer("control_bytes", "bytes of the packets in control_packets, headers included"),
-        Column::integer("drops", "packets lost at the link's egress port or on the link"),
+        Column::integer(
+            "drops",
+            "packets lost at the link's egress port or on the link, including damaged packets that the receiving \
+             node discarded",
+        ),
         Column::integer(
             "peak_queue_bytes",
             "largest length of the link's egress queue, the packet in transmission included",
@@ -80,7 +85,7 @@ pub struct QueueRecord {
 impl Row for QueueRecord {
     const TABLE: &'static str = "queues";
     const COLUMNS: &'static [Column] = &[
-        Column::integer("link", "number of the directed link behind the port"),
+        Column::integer("link", "number of the directed link that starts at the port"),
         Column::integer(
             "below_bytes",
             "exclusive upper bound of the queue length, the joining packet included: a power of two; the lower \

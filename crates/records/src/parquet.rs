@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The version of the tables' columns. The key-value metadata of each file has this version under the key
+/// The version of the tables' columns. A [`TableWriter`] stores it in the key-value metadata of its file, under the key
 /// `raddle.schema_version`. The version increases when a column changes its name or meaning.
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -32,7 +32,8 @@ const GROUP_ROWS: usize = 1 << 18;
 #[derive(Debug, Clone, PartialEq)]
 struct Chunk<T> {
     values: Vec<T>,
-    /// 1 for a row with a value, 0 for a row without. The vector is empty for a column that has a value in every row.
+    /// 1 for a row with a value, 0 for a row without. The vector is empty for a column that must have a value in every
+    /// row.
     levels: Vec<i16>,
 }
 
@@ -133,7 +134,8 @@ impl<R: Row> TableWriter<R> {
     /// If the file cannot be written.
     ///
     /// # Panics
-    /// If the number of cells of the row differs from the number of columns of its type.
+    /// If the number of cells of the row differs from the number of columns of its type, or a cell is not of the kind
+    /// of its column.
     pub fn push(&mut self, row: &R) -> Result<(), RecordsError> {
         let cells = row.cells();
         assert_eq!(cells.as_ref().len(), self.buffers.len(), "a row must have one cell per column");

@@ -29,7 +29,7 @@ impl Row for RankRecord {
             "time from the start of the run to the end of the rank's program; empty if the program did not end",
         )
         .nullable(),
-        Column::integer("computed_ps", "total computing time of the rank"),
+        Column::integer("computed_ps", "total computing time of the rank, summed over its streams"),
         Column::integer(
             "sent_messages",
             "messages that the rank sent, including messages to itself, but without requests to send and their \

@@ -65,7 +65,8 @@ impl Live {
         self.paced_at = now;
     }
 
-    /// Computes the mean rate when the sender is done or the run ends.
+    /// Sets the record's mean rate from the flow's start to `now`, when the sender is done or the run ends. It is
+    /// `None` if no report set the flow's rate.
     fn end_pacing(&mut self, now: Time) {
         self.advance(now);
         let life = now.since(self.start).as_ps();
@@ -138,8 +139,9 @@ impl Recorder {
                 live.rate = rate;
                 live.paced = true;
             }
-            // The reporting node is not the end of the live flow that sends such reports. The report is therefore late:
-            // it is about an earlier flow with the same key.
+            // Only a flow's receiver reports its delivery, and only its sender makes the other reports. The reporting
+            // node is not this endpoint of the live flow. The report is therefore late: it is about an earlier flow
+            // with the same key.
             _ => self.unmatched += 1,
         }
         if !live.done() {
@@ -222,7 +224,8 @@ impl Recorder {
         self.finished
     }
 
-    /// Returns the number of reports that matched no live flow. It is 0 for a correct scheme.
+    /// Returns the number of reports that matched no live flow. For a correct scheme it is 0, unless links damage
+    /// packets.
     #[must_use]
     pub fn unmatched(&self) -> u64 {
         self.unmatched

@@ -15,7 +15,8 @@ pub struct SeriesRecord {
     /// Bytes that the link sent in the interval, headers included. The bytes of a packet that is sent in two intervals
     /// are divided between the intervals.
     pub bytes: u64,
-    /// The application bytes in `bytes` that reached their destination over this link.
+    /// The application bytes in `bytes` that the link sent to their destination host. Packets that were lost on the
+    /// link are included.
     pub delivered_bytes: u64,
     /// The longest of the sampled lengths of the link's egress queue, in bytes, the packet in service included.
     pub queue_bytes: u64,
@@ -33,7 +34,8 @@ impl Row for SeriesRecord {
         ),
         Column::integer(
             "delivered_bytes",
-            "application bytes in `bytes` that reached their destination over this link",
+            "application bytes in `bytes` that the link sent to their destination host, including packets lost on \
+             the link",
         ),
         Column::integer(
             "queue_bytes",

@@ -3,7 +3,7 @@
 /// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Integers below 2^63.
+    /// Integers from 0 to 2^63 - 1.
     Integer,
     /// Doubles.
     Float,

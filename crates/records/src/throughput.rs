@@ -12,7 +12,8 @@ pub struct ThroughputRecord {
     pub from_ps: u64,
     /// End of the interval, or the end of the run if the run ended earlier.
     pub to_ps: u64,
-    /// Number of the flow's packets whose last bit arrived in the interval, whatever their order.
+    /// Number of the flow's packets with application bytes whose last bit reaches the receiver in the interval, in any
+    /// order. Packets that were lost on the last link are included.
     pub arrived_packets: u64,
     /// Application bytes of the arrived packets.
     pub arrived_bytes: u64,
@@ -36,7 +37,11 @@ impl Row for ThroughputRecord {
         Column::integer("flow", "number of the flow, as in the table of flows"),
         Column::integer("from_ps", "start of the interval"),
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
-        Column::integer("arrived_packets", "packets of the flow that arrived completely, in order or not"),
+        Column::integer(
+            "arrived_packets",
+            "packets of the flow with application bytes that the last link sent, counted at their time of arrival, \
+             in order or not; packets lost on that link are included",
+        ),
         Column::integer("arrived_bytes", "application bytes of the packets in arrived_packets"),
         Column::integer(
             "in_order_bytes",

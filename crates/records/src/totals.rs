@@ -11,7 +11,8 @@ pub struct TotalsRecord {
     pub data: Count,
     /// Acknowledgements, and all other packets that a transport sends without application bytes.
     pub ack: Count,
-    /// Packets with flow events (broadcast or sent to a controller), announcements or digests.
+    /// Packets of R2C2 that carry flow events (broadcast or sent to a controller), announcements, or digests of a
+    /// node's flows.
     pub event: Count,
     /// Control packets from one node to another, such as notices of dropped broadcasts, pause frames and HULA probes:
     /// [`PacketKind::Notice`].

@@ -223,7 +223,8 @@ impl Registry {
         self.schemes().chain(self.topologies.iter().map(|part| &part.info))
     }
 
-    /// Names and summaries of the routings that only transports with their own forwarders support.
+    /// Names and summaries of the own routings of transports, which are not in [`routings`](Self::routings). Transports
+    /// that have only hosts do not support them.
     pub fn own_routings(&self) -> impl Iterator<Item = (String, &'static str)> {
         let protocols = Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary()));
         let pinned = routing::pinned::OWN_ROUTINGS.iter().map(|&(name, summary)| (name.to_owned(), summary));

@@ -17,9 +17,9 @@ pub struct Info {
     pub name: &'static str,
     /// A description of the scheme in one sentence.
     pub summary: &'static str,
-    /// The defining document: paper and section, or RFC.
+    /// The defining document, such as a paper, an RFC or a standard.
     pub source: &'static str,
-    /// Differences from `source` and their reasons, one line each.
+    /// Differences from `source`, one line each; some lines give the reason.
     pub differs: &'static [&'static str],
     /// The kind of state that the scheme's parts read: local or global.
     pub view: View,
@@ -89,7 +89,7 @@ impl<'a> Plan<'a> {
             _ => Err(Unfit {
                 key: "scheme".to_owned(),
                 problem: format!("{who} needs congestion points of kind `{name}`"),
-                hint: format!("add congestion_points = \"{name}\" to [scheme]"),
+                hint: format!("set congestion_points = \"{name}\" in [scheme]"),
             }),
         }
     }
@@ -100,7 +100,8 @@ pub struct Built {
     /// Makes the host and the forwarder of a node.
     pub node: Box<dyn FnMut(NodeId) -> Parts>,
     /// Makes the egress queue of a link's port. `None` means that the scheme needs no queue of its own. The port then
-    /// has the queue that the experiment chooses, by default a FIFO.
+    /// has the queue that the experiment chooses. The default is a FIFO, or a `strict` queue at host ports if
+    /// `hear_of_departures` is true.
     pub queue: Box<dyn FnMut(LinkId) -> Option<Box<dyn Queue>>>,
     /// Makes the agent of a link's egress port if the scheme has one, such as a controller of explicit rates.
     pub agent: Agents,
@@ -110,8 +111,8 @@ pub struct Built {
     pub mtu: u32,
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
-    /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
-    /// ports then need queues, which are [`strict`](crate::queue::strict) by default.
+    /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. The
+    /// default queue of host ports is then [`strict`](crate::queue::strict) instead of a FIFO.
     pub hear_of_departures: bool,
     /// Holds the error of a host or a forwarder that cannot go on.
     pub halt: Halt,
@@ -134,7 +135,8 @@ impl Built {
     }
 }
 
-/// The reason why a scheme cannot run on a topology: the experiment's key at fault, the problem, and a correction.
+/// The reason why parts of an experiment do not fit together, such as a scheme and a topology: the experiment's key at
+/// fault, the problem, and a correction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct Unfit {
@@ -171,7 +173,7 @@ pub enum Streams {
 }
 
 impl Streams {
-    /// For transports that use the sizes of flows to decide which flows may send.
+    /// For transports that use the sizes of flows to set rates or to order flows.
     pub const NEEDS_SIZES: Self = Self::Refused("needs to know the size of a flow when the flow begins");
     /// For transports that do not implement streams.
     pub const NOT_BUILT: Self = Self::Refused("supports only flows of known size");
@@ -210,8 +212,8 @@ pub struct Hosts {
     pub mtu: u32,
     /// True if flows begin with a round trip of packets without payload.
     pub handshake: bool,
-    /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. Host
-    /// ports then need queues, which are [`strict`](crate::queue::strict) by default.
+    /// True if a host must be notified when one of its packets has [left](raddle_core::Input::Sent) the port. The
+    /// default queue of host ports is then [`strict`](crate::queue::strict) instead of a FIFO.
     pub hear_of_departures: bool,
 }
 
@@ -290,7 +292,7 @@ pub struct FlowControl {
 /// Makes the flow control of a link's egress port; `None` if the port has none.
 pub type FlowControls = Box<dyn FnMut(LinkId) -> Option<Box<dyn LinkFlowControl>>>;
 
-/// A scheme by which egress ports signal that their queues grow.
+/// A scheme by which egress ports signal congestion, with ECN marks or congestion notices.
 #[derive(Debug, Clone, Copy)]
 pub struct CongestionPoint {
     /// Name, description and parameters.
@@ -353,7 +355,8 @@ pub struct TopologyKind {
 }
 
 impl Hosts {
-    /// Combines these hosts with the switches of `routing`, whose parameters are `plan.settings`.
+    /// Combines these hosts with the forwarders of `routing`, whose parameters are `plan.settings`. If the routing has
+    /// a [`hold`](Routing::hold) rule, each host gets a buffer that puts segments back in order.
     ///
     /// # Errors
     /// If the routing cannot run on the fabric.
@@ -414,8 +417,8 @@ impl Transport {
     /// control.
     ///
     /// # Errors
-    /// If there is a cycle. The message then lists its links. Also if [`Transport::make`] is not [`Make::Hosts`],
-    /// because the routes are then unknown here.
+    /// If there is a cycle; the message lists the cycle's links. Or if [`Transport::make`] is not [`Make::Hosts`]: the
+    /// routes of such a transport are unknown here.
     pub fn check_lossless(&self, topology: &Arc<Topology>) -> Result<(), Unfit> {
         let unfit = |problem, hint: &str| {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })

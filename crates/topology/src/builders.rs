@@ -8,7 +8,7 @@ use raddle_core::{Duration, NodeId, PortId, Rate, Stream};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// A size is zero, or no size is given.
-    #[error("`{0}` must be at least 1")]
+    #[error("`{0}` must be at least 1 (a list must have at least one number, each at least 1)")]
     Empty(&'static str),
     /// A size that must be even is odd.
     #[error("`{0}` must be even")]
@@ -74,7 +74,8 @@ fn at_most(what: &'static str, count: u64, most: u64) -> Result<usize, BuildErro
     Ok(usize::try_from(count).expect("a number of nodes or ports must fit a `usize`"))
 }
 
-/// Builds a grid of hosts with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down.
+/// Builds a grid of hosts with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down. In a
+/// dimension of size two, only port `2i` has a link.
 ///
 /// # Errors
 /// If `dims` is empty, if a size or the rate is zero, or if there are too many nodes.
@@ -268,11 +269,12 @@ pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, Bui
     Ok(builder.build(Shape::Xgft(size)))
 }
 
-/// Builds `BCube(n, k)`: n^(k+1) servers with k + 1 ports each, which forward packets, and k + 1 levels of n^k switches
-/// with n ports each. The module [`crate::bcube`] describes the order of nodes and ports (Guo et al., SIGCOMM 2009).
+/// Builds `BCube(n, k)`: n^(k+1) servers and k + 1 levels of n^k switches. A server has k + 1 ports and forwards
+/// packets. A switch has n ports. The module [`crate::bcube`] describes the order of nodes and ports (Guo et al.,
+/// SIGCOMM 2009).
 ///
 /// # Errors
-/// If n or the rate is zero, or if there are too many nodes or ports.
+/// If n or the rate is zero, if k is above 24, or if there are too many nodes or ports.
 pub fn bcube(n: u32, k: u32, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     check(&[("n", n.into())], &[rate])?;
     at_most("the number of ports of a switch", n.into(), u16::MAX.into())?;
@@ -305,14 +307,14 @@ pub fn bcube(n: u32, k: u32, rate: Rate, delay: Duration) -> Result<Topology, Bu
 /// disconnected graph.
 const MOST_DRAWS: u64 = 100;
 
-/// Builds Jellyfish (Singla et al., NSDI 2012): `switches` switches with `ports` ports each. Of a switch's
-/// ports, `network_ports` lead to random other switches, and the rest lead to hosts. The same seed gives the
-/// same graph. The first nodes are the hosts, grouped by switch. A switch's first ports lead to its hosts. If
-/// `switches` and `network_ports` are both odd, one port stays free.
+/// Builds Jellyfish (Singla et al., NSDI 2012): `switches` switches with `ports` ports each. Of a switch's ports,
+/// `network_ports` lead to random other switches, and the rest lead to hosts. The same seed gives the same graph. The
+/// first nodes are the hosts, grouped by switch. A switch's first ports lead to its hosts. If `switches` and
+/// `network_ports` are both odd, one switch has one network port fewer.
 ///
 /// # Errors
-/// If a number or the rate is zero, if all ports lead to switches, if there are fewer other switches than network
-/// ports, if there are too many nodes or ports, or if no draw gives a connected graph.
+/// If a number or the rate is zero, if `network_ports` is not less than `ports`, if there are fewer other switches than
+/// network ports, if there are too many nodes or ports, or if no draw gives a connected graph.
 pub fn jellyfish(
     switches: u32,
     ports: u32,

@@ -4,11 +4,10 @@ use crate::Topology;
 use raddle_core::discovery::{Cables, Discovery};
 use raddle_core::{Duration, LinkId, NodeId, PortId, Time};
 
-/// Returns a function that creates each node's part of topology discovery. Each node sends hellos every
-/// `period`.
+/// Returns a function that creates the topology discovery of each node. Each node sends hellos every `period`.
 ///
-/// The hellos of all nodes are spread over the first half of a period. No hello is therefore in flight when a
-/// period ends, and an engine can detect whether other packets are in flight.
+/// The hellos of all nodes are spread over the first half of a period. If a hello takes less than half a period to
+/// arrive, no hello is in flight when a period ends, and an engine can detect whether other packets are in flight.
 ///
 /// # Panics
 /// If the period is zero.

@@ -30,7 +30,8 @@ pub struct Link {
 /// The known structure of a topology. Routing uses its symmetry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
-    /// Grid of these sizes with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down.
+    /// Grid of these sizes with wrap-around. Port `2i` leads up in dimension i, and port `2i + 1` leads down. In a
+    /// dimension of size two, only port `2i` has a link.
     Torus(Vec<u32>),
     /// Grid of these sizes without wrap-around, with ports as in a torus.
     Mesh(Vec<u32>),
@@ -105,8 +106,8 @@ impl Topology {
         self.hosts[node.index()]
     }
 
-    /// Returns the same fabric with nodes that forward packets of other nodes as `relays` says. `relays` has one entry
-    /// per node. Without this call, all nodes forward.
+    /// Returns the same fabric, but `relays` says for each node whether the node forwards packets of other nodes.
+    /// `relays` has one entry per node. Without this call, all nodes forward.
     ///
     /// # Panics
     /// If the length of `relays` is not the number of nodes.

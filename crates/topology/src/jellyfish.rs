@@ -2,9 +2,10 @@
 //!
 //! Singla et al., "Jellyfish: Networking Data Centers Randomly" (NSDI 2012), §3; specifications/pdq.md §12. First,
 //! random pairs of switches that are not neighbours and have free ports are joined until no such pair is left. If a
-//! switch then has two free ports, it replaces a random link by links to both ends of this link. If two neighbours have
-//! one free port each, each of them gets a link to one end of a removed random link. Every port is then used, except
-//! one port if the total number of ports is odd.
+//! switch then has two free ports, a random link between two switches that are not its neighbours is replaced by links
+//! from the switch to both ends of this link. If two neighbours have one free port each, a random link is removed, and
+//! each of the two switches gets a link to one end of the removed link. At the end, all ports are used, except one port
+//! if the total number of ports is odd. The draw fails if there is no suitable link.
 
 use raddle_core::Stream;
 use rustc_hash::FxHashSet;
@@ -69,8 +70,8 @@ impl Graph {
                 if failures <= open.len() {
                     continue;
                 }
-                // After so many failures, few pairs that can be joined are left, or none. All of these pairs are
-                // therefore listed.
+                // So many failed draws in a row suggest that few or no pairs can still be joined. The code therefore
+                // lists all such pairs and draws one of them.
                 let pairs = (0..open.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
                 let pairs: Vec<_> = pairs.filter(|&(i, j)| !self.are_joined(open[i], open[j])).collect();
                 if pairs.is_empty() {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Greatest total number of elements in the arrays of a memo.
+/// Greatest total number of elements in the arrays of a [`Memo`]. A single larger array is still stored, alone.
 const MOST: usize = 1 << 22;
 
 /// A cache of arrays. If a further array would make the total number of elements exceed the limit, the cache first

@@ -15,8 +15,9 @@ pub struct Oversubscription {
 }
 
 impl Oversubscription {
-    /// Returns the oversubscription of the narrowest tier when all hosts send across the network at full
-    /// rate. The result is at least 1, because the hosts' links are also a tier.
+    /// Returns the total rate of the hosts' links, divided by the total rate of the narrowest tier of links that their
+    /// traffic crosses when all hosts send across the network. The hosts' own links also count as a tier of links, so
+    /// the result is at least 1.
     #[must_use]
     pub fn total(&self) -> f64 {
         (self.edge * self.core).max(self.edge).max(1.0)
@@ -50,8 +51,8 @@ impl ClosSize {
 }
 
 impl Topology {
-    /// Returns the oversubscription of an intact Clos network, from the rates of its links; `None` for other
-    /// topologies.
+    /// Returns the oversubscription of an intact Clos network, from the line rates of its links, so slowed links count
+    /// as not slowed; `None` for other topologies.
     #[must_use]
     pub fn oversubscription(&self) -> Option<Oversubscription> {
         let &Shape::Clos(size) = self.shape() else { return None };

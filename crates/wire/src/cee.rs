@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 48 | destination host's address |
 //! | 6 | 48 | source host's address |
-//! | 12 | 32 | VLAN tag 0x8100: priority in the upper three bits, VLAN 0 |
+//! | 12 | 32 | VLAN tag: 0x8100 (16 bits), priority (3), zeros (1), VLAN 0 (12) |
 //! | 16 | 16 | EtherType 0x88B5, for local experiments |
 //! | 18 | 64 | sequence number: offset of the frame's first byte in the flow |
 //! | 26 | 64 | time at which the frame was made, in ps |

@@ -1,5 +1,6 @@
-//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specifications/cee.md
-//! §4.3). The VLAN tag and the congestion notification tag are optional:
+//! The congestion notification message of 802.1Qau (IEEE 802.1Q clauses 30 to 33; specifications/cee.md §4.3). The VLAN
+//! tag and the congestion notification tag are optional. The byte numbers are those of a message with both tags.
+//! Without a tag, the fields after it, up to the zeros, begin four bytes earlier:
 //!
 //! | byte | bits | field |
 //! |---|---|---|

@@ -16,7 +16,8 @@ mod tests {
 
     #[test]
     fn the_frame_check_sequence_of_a_known_frame() {
-        // The CRC over any frame with its check sequence has this value, the residue of 802.3.
+        // The CRC over any frame with its check sequence has this value. It is the complement of the bit-reversed
+        // residue of 802.3, 0xC704DD7B.
         for frame in [&b"a"[..], b"a longer one", &[0; 60]] {
             let whole = [frame, &crc32(frame)].concat();
             assert_eq!(u32::from_le_bytes(crc32(&whole)), 0x2144_DF1C);

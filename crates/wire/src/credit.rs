@@ -1,5 +1,6 @@
 //! The credit of per-flow back-pressure (PFQ; specifications/r2c2.md §8.2), sent from one end of a link to the other. A
-//! credit means that a packet which arrived over the link has left the node, so that the buffer of the packet is free.
+//! credit means that a packet which arrived over the link has left the node that gives the credit, so that the packet's
+//! buffer is free.
 //!
 //! | byte | bits | field |
 //! |---|---|---|
@@ -9,9 +10,9 @@
 //! | 4 | 32 | number of the credit: credits that the sending end had given, this credit included |
 //! | 8 | 32 | credits that the sending end has taken (received) so far |
 //! | 12 | 32 | flow of the credit; all ones if the packet only acknowledges credits |
-//! | 16 | 32 | flow of the previous credit; all ones if there is none |
+//! | 16 | 32 | flow of the previous credit; all ones if there is none, or if the packet does not name it |
 //!
-//! The two numbers of credits wrap. Each credit also names the flow of the previous credit, so that the loss of a
+//! The two numbers of credits wrap. Each new credit also names the flow of the previous credit, so that the loss of a
 //! single credit does no harm. Repeating a credit is harmless too, because a receiver recognises the number of a credit
 //! that it has already taken.
 

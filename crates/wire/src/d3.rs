@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | 20 | 16 | desired rate, kbit/s as a [`Minifloat`] |
 //! | 22 | 16 | desired rate of the previous request, kbit/s as a [`Minifloat`] |
-//! | 24 | 8 × 16 | grants, one per router: on the way out, each router replaces its previous grant by the new one |
+//! | 24 | 8 × 16 | grants, one per link of the path: on the way out, each link's egress port replaces its previous grant by the new one |
 
 use crate::Minifloat;
 use crate::field::{get16, put16};
@@ -28,13 +28,14 @@ pub struct Request {
     pub desired: Minifloat,
     /// The desired rate in the sender's previous request, kbit/s.
     pub desired_before: Minifloat,
-    /// The grant of each router, kbit/s, in the path's order. Until a router makes a new grant, its entry holds its
-    /// grant for the previous request.
+    /// The grants of the path's links, kbit/s, in the path's order. Until a link's egress port makes a new grant, the
+    /// link's entry holds the grant for the previous request. Before the first grant, the entry holds the greatest
+    /// representable rate.
     pub grants: [Minifloat; Self::ROUTERS],
 }
 
 impl Request {
-    /// Greatest number of routers on a path.
+    /// Greatest number of links on a path. The egress port of each link, the sending host's included, makes one grant.
     pub const ROUTERS: usize = 8;
 }
 

@@ -1,9 +1,10 @@
 //! Ethernet frames (IEEE 802.3) as bytes: insertion and removal of Expeditus's tag, and the Exp-response to an
 //! Exp-request (specifications/expeditus.md §4.5).
 //!
-//! A frame here consists of its addresses, its EtherType and its packet, without preamble and frame check
-//! sequence. The tag follows the addresses. Insertion and removal move the bytes after the tag and do not
-//! change these bytes. The sender pads frames that become shorter than [`MIN_FRAME`].
+//! A frame here consists of its addresses, its EtherType and its packet, without preamble and frame check sequence. The
+//! tag follows the addresses. Insertion and removal move the bytes after the tag and do not change these bytes. The
+//! functions here do not pad frames. A sender must pad a frame that, with its frame check sequence, is shorter than
+//! [`MIN_FRAME`].
 
 use crate::exp::Tag;
 use crate::field::{first, get16, part, put16};
@@ -134,7 +135,7 @@ fn ip_len(ip: &[u8]) -> usize {
 }
 
 /// Turns the headers of the request `packet` into the headers of its response.
-#[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "a UDP header has 8 bytes")]
 fn turn_round(headers: &mut [u8], packet: &[u8]) {
     let len = headers.len();
     let (ip, transport) = headers.split_at_mut(ip_len(packet));

@@ -126,8 +126,9 @@ const fn place(index: usize) -> (usize, u32) {
     (index / 2, if index.is_multiple_of(2) { 4 } else { 0 })
 }
 
-/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. The packet's bytes begin with the tag. In an
-/// Ethernet frame, the tag is between the addresses and the EtherType: see [framing](HeaderInfo::framing).
+/// A TCP segment, UDP datagram, RoCEv2 packet or whole frame with a tag. In the bytes that this type encodes and
+/// decodes, the tag comes first. On Ethernet, the tag is between the addresses and the EtherType instead: see
+/// [framing](HeaderInfo::framing).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tagged {
     /// The tag.

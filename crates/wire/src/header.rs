@@ -6,9 +6,9 @@ use crate::{
 };
 use crate::{cee, cnm, credit, d3, discovery, exp, hula, pdq, pfc, r2c2, rcp, roce, tcp, udp};
 
-/// Defines [`Header`] from one line per header: the header's documentation and `Variant: type`. `in Box`
-/// marks a header that would make packets too large. [`Decoders`](crate::Decoders) read a header in the
-/// section `told` only if they are configured for that header.
+/// Defines [`Header`] from one entry per header: the header's documentation and `Variant: type`. `in Box` marks a
+/// header that is boxed, because the enum would otherwise need too much memory. [`Decoders`](crate::Decoders) read a
+/// header in the section `told` only if they are configured for that header.
 macro_rules! headers {
     (
         built_in { $($(#[$doc:meta])* $variant:ident: $header:ty $(, in $holder:ident)?;)* }

@@ -17,7 +17,8 @@ use crate::{Ends, Error, HeaderInfo, PacketKind};
 pub struct Probe {
     /// The edge switch's node number, below 2^24.
     pub tor: u32,
-    /// Utilisation of the busiest link on the best path, in 255ths of the line rate. Higher values are sent as 255.
+    /// Utilisation of the busiest link on the best path, in 255ths of the line rate. Utilisations above the line rate
+    /// are sent as 255.
     pub utilisation: u8,
 }
 

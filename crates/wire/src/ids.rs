@@ -48,8 +48,8 @@ impl Class {
     /// The class of packets whose header states no class.
     pub const DEFAULT: Self = Self(0);
     /// The class of PFC frames, PFQ's credits and topology discovery's packets, which go from neighbour to neighbour,
-    /// and of congestion notices. This class is served before all priorities, is never paused, and does not count
-    /// towards buffer occupancy.
+    /// and of congestion notices. Queues that distinguish classes serve this class before all priorities. This class is
+    /// never paused, and PFC, QCN and RED do not count its bytes.
     pub const CONTROL: Self = Self(8);
 }
 

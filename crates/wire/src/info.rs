@@ -5,8 +5,8 @@ use crate::{Class, Error, FlowKey, NodeId};
 
 /// A packet's header: its encoding and decoding, and the properties of the packet that other components need.
 ///
-/// Each header implements this trait. [`Header`](crate::Header) also implements this trait, by
-/// calling the header that it contains. The default methods fit most headers.
+/// Each header in [`Header`](crate::Header) implements this trait. `Header` also implements this trait, by calling the
+/// header that it contains. The default methods fit most headers.
 pub trait HeaderInfo {
     /// Returns the nodes that the header names. If a control packet names only one node, or none, the
     /// documentation of its `ends` method gives the result.
@@ -22,8 +22,8 @@ pub trait HeaderInfo {
         Class::DEFAULT
     }
 
-    /// Returns the name of the flow that the packet belongs to or is about; `None` if the packet is not about
-    /// a single flow.
+    /// Returns the name of the flow that the packet belongs to or is about; `None` if the packet is not about a single
+    /// flow, or if the header does not give the flow's name.
     fn flow_key(&self) -> Option<FlowKey> {
         None
     }
@@ -111,13 +111,15 @@ pub trait HeaderInfo {
     /// `out`.
     fn encode_trailer(&self, _out: &mut Vec<u8>, _start: usize) {}
 
-    /// Returns true if the bytes have the type of this header. At most one header recognises a packet.
+    /// Returns true if the bytes have the type of this header. At most one header recognises a packet, unless the
+    /// packet is cut off.
     fn is_in(bytes: &[u8]) -> bool
     where
         Self: Sized;
 
     /// Decodes the header at the start of `bytes`. Returns the header and its length. In `bytes`, the payload follows
-    /// the header, and the [trailer](Self::trailer_len) follows the payload. Bytes after the packet are ignored.
+    /// the header, and the [trailer](Self::trailer_len) follows the payload. Bytes after the packet are ignored, except
+    /// that a whole frame of another system ends at the end of `bytes`.
     ///
     /// # Errors
     /// [`Error`] if the bytes are not a packet with this header, or if the packet is incomplete.
@@ -126,9 +128,9 @@ pub trait HeaderInfo {
         Self: Sized;
 
     /// Decodes the header at the start of `front`, which contains the first bytes of a packet. Returns the header and
-    /// its length; `None` if the header is malformed or cannot be decoded without all bytes. Relays use this method,
-    /// because it does not read the rest of the packet. If a checksum [covers](Self::covers_payload) the payload, only
-    /// the destination verifies this checksum.
+    /// its length; `None` if the header is malformed or needs more bytes. The default implementation returns `None`.
+    /// Relays use this method, because it does not read the rest of the packet. If a checksum
+    /// [covers](Self::covers_payload) the payload, only the destination verifies this checksum.
     #[must_use]
     fn decode_front(_front: &[u8]) -> Option<(Self, usize)>
     where
@@ -168,13 +170,14 @@ impl Ends {
 pub enum PacketKind {
     /// The packet carries application bytes.
     Data,
-    /// The packet carries no application bytes. It is an acknowledgement or another packet of a transport.
+    /// The packet carries no application bytes. It is an acknowledgement, another packet of a transport, or a frame of
+    /// a host's kernel.
     Ack,
     /// An event that is broadcast or reported to a controller, an announcement, or a digest.
     Event,
     /// A packet from one node to another: a notice of a dropped broadcast, a controller's rates, an Exp-response, a
-    /// HULA probe, a pause frame, a credit of PFQ, a congestion notice, or a packet of topology discovery. Requests and
-    /// snapshots, which repair R2C2's broadcasts, are of this kind too.
+    /// HULA probe, a pause frame, a credit of PFQ, a congestion notice of QCN, a congestion notification of RoCEv2, or
+    /// a packet of topology discovery. Requests and snapshots, which repair R2C2's broadcasts, are of this kind too.
     Notice,
 }
 

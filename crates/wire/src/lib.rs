@@ -1,10 +1,10 @@
 //! Byte-exact headers: typed structs, their encoding, decoding and checksums. This crate contains no
 //! behaviour.
 //!
-//! Each header implements the trait [`HeaderInfo`]. `header.rs` lists the headers. A header is a small struct. The
-//! simulator passes the struct from node to node. The live runtime and pcapng captures use the header's bytes, which
-//! have the same meaning. Decoding never panics: it returns an [`Error`] for a malformed packet. Encoding expects that
-//! every field is within its documented range.
+//! `header.rs` lists the headers of packets. Each of these headers implements the trait [`HeaderInfo`]. A header is a
+//! small struct. The simulator passes the struct from node to node. The live runtime and pcapng captures use the
+//! header's bytes, which have the same meaning. Decoding never panics: it returns an [`Error`] for a malformed packet.
+//! Encoding expects that every field is within its documented range.
 //!
 //! Most kinds of packet have their own first byte. Where kinds share a first byte, later bytes distinguish them:
 //! - 0x45: IPv4 without options, with TCP, UDP or RoCEv2. The protocol number distinguishes TCP from the other two.
@@ -14,7 +14,7 @@
 //! - 0x01: pause frames. 0x06: frames to a host, which are converged Ethernet's data frames and congestion notices; the
 //!   EtherType distinguishes these two. All of them are whole frames with their frame check sequence.
 //! - 0x06 also: [frames of kernels](frame_view), without a frame check sequence. Only a decoder that is configured for
-//!   such frames reads them.
+//!   such frames reads them, unless they follow Expeditus's tag.
 //! - 0xE0 to 0xEF: PDQ; 0xF0 to 0xFF: D3; 0x60 to 0x6F: RCP.
 //! - 0x83: PFQ's credits; 0x84 and 0x87: topology discovery; 0x8E: HULA's probes.
 //! - 0x99: Expeditus's tag, followed by the tagged packet; 0x5C: a [`Shim`], followed by the packet.
@@ -83,7 +83,7 @@ pub enum Error {
     /// The checksum does not match the covered bytes.
     #[error("checksum mismatch")]
     Checksum,
-    /// The type byte belongs to no known packet.
+    /// The type byte is not one that this decoder reads.
     #[error("unknown packet type {0:#04x}")]
     UnknownType(u8),
     /// A field holds a value that the format forbids.

@@ -1,8 +1,8 @@
 //! Locally administered Ethernet addresses of hosts and of switch ports (specifications/cee.md §4.1):
 //!
 //! ```text
-//! host         06 : 00           : 00    : number, 24 bits
-//! switch port  06 : port / 256,1 : level : index, 16 bits  : port % 256
+//! host         06 : 00                 : 00    : number, 24 bits
+//! switch port  06 : port / 256 * 2 + 1 : level : index, 16 bits  : port % 256
 //! ```
 //!
 //! The last bit of the second byte distinguishes host addresses from port addresses. The seven bits before it

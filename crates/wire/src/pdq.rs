@@ -36,8 +36,8 @@ pub struct Scheduling {
     pub pauseby: u32,
     /// The time by which the flow must be complete, in microseconds since the run began, or [`NEVER`](Self::NEVER).
     pub deadline: u32,
-    /// The expected transmission time in [tens of nanoseconds](Self::TICK_NS). By default, this is
-    /// the time to send the rest of the flow at the sender's full rate. The field saturates at 42 s.
+    /// The expected transmission time in [tens of nanoseconds](Self::TICK_NS). By default, this is the time to send the
+    /// rest of the flow at the sender's full rate. The field saturates at 42.9 s.
     pub expected: u32,
     /// The sender's round-trip time in nanoseconds; 0 before its first measurement.
     pub rtt: Minifloat,

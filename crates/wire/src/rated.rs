@@ -14,12 +14,12 @@
 //! | 9 | 24 | flow's number at its source; the last four bits are the subflow's number |
 //! | 12 | 32 | number whose meaning depends on the kind: see [`Segment::seq`] |
 //! | 16 | 16 | payload bytes |
-//! | 18 | 4 | number of the path's links between the flow's source and the current node |
+//! | 18 | 4 | number of the link that the packet is on, counted from 0 at the flow's source |
 //! | 18 | 12 | number of the path |
 //! | 20 | 160 | the scheme's own bytes |
 //!
-//! Pacing and completion times are computed at the hosts. A switch reads and writes the scheme's
-//! own bytes and counts the hop.
+//! Pacing and completion times are computed at the hosts. A switch reads and writes the scheme's own bytes, and writes
+//! the number of the link that the packet takes next.
 
 use crate::field::{first, get16, get32, part, put16, put32};
 use crate::{Ends, Error, FlowKey, FlowRange, Header, HeaderInfo, Opening, Position, checksum, d3, pdq, rcp};
@@ -42,20 +42,22 @@ pub struct Segment {
     pub plen: u16,
     /// Number of the path among the paths between the two nodes (12 bits).
     pub path: u16,
-    /// Number of the path's links between the flow's source and the current node (4 bits).
+    /// Number of the link on the path that the packet is on, or takes next (4 bits). Links are counted from 0 at the
+    /// flow's source, in both directions.
     pub hop: u8,
     /// The packet's purpose.
     pub kind: Kind,
     /// True if the packet acknowledges a packet of the kind in the field `kind`.
     pub ack: bool,
-    /// True if the packet asks the routers for a rate. Routers forward all other packets without a grant.
+    /// True if the packet asks the routers for a rate. Routers forward all other packets without a grant. An
+    /// acknowledgement repeats the value of the packet that it acknowledges.
     pub asks: bool,
 }
 
 /// The purpose of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Kind {
-    /// Opens a flow.
+    /// Opens a flow, or one of its subflows.
     Syn,
     /// Carries payload.
     #[default]
@@ -300,7 +302,7 @@ fn get24(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn put24(bytes: &mut [u8], at: usize, value: u32) {
-    assert!(value < 1 << 24, "{value} needs more than 24 bits");
+    assert!(value < 1 << 24, "the node or flow number {value} needs more than 24 bits");
     bytes[at..at + 3].copy_from_slice(&value.to_be_bytes()[1..]);
 }
 
@@ -309,8 +311,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The third packet of a flow, sent by the flow's second subflow, two links from the flow's
-    /// source.
+    /// The third packet of a flow, sent by the flow's second subflow, on the third link of its path.
     pub(crate) const DATA: Segment = Segment {
         src: 1,
         dst: 0x02_03_04,

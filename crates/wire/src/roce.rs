@@ -154,7 +154,7 @@ impl Packet {
         FlowKey((source as u64) << 32 | self.flow as u64)
     }
 
-    /// Returns the bytes of the headers. If the packet's headers are shorter than the longest headers, zeros
+    /// Returns the bytes of the headers. The headers of an acknowledgement are shorter than the result, so zeros
     /// follow.
     ///
     /// # Panics

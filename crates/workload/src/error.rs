@@ -49,7 +49,8 @@ pub enum WorkloadError {
         /// The sizes of the grid's dimensions.
         dims: Vec<u32>,
     },
-    /// The pattern permutes the digits of host numbers, but the number of hosts is not a power of the radix.
+    /// The pattern computes a receiver's number from the digits of the sender's number, but the number of hosts is not
+    /// a power of the radix.
     #[error("the number of hosts must be a power of {radix} for the {pattern} pattern (got {hosts})")]
     NotAPower {
         /// The name of the pattern.
@@ -59,7 +60,7 @@ pub enum WorkloadError {
         /// The radix of the digits.
         radix: u32,
     },
-    /// The pattern maps every node of this topology to itself.
+    /// The pattern has no pairs on this topology: it maps every node to itself, or its list of pairs is empty.
     #[error("the {pattern} pattern maps every node of this topology to itself, so nothing is sent")]
     NoPairs {
         /// The name of the pattern.
@@ -73,7 +74,7 @@ pub enum WorkloadError {
     },
     /// The arrivals ask for an exact load, which scales the start times, but a duration for the start times is also
     /// given.
-    #[error("an exact load needs a number of flows (`flows`) and cannot have a `duration`")]
+    #[error("an exact load cannot have a `duration`: give `flows`, or `once = true` for one flow per pair")]
     ExactWithin,
     /// All flows start at once, but a duration for the start times is given.
     #[error("`duration` cannot be given if all flows start at once")]

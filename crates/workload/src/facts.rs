@@ -1,4 +1,5 @@
-//! Summary of a list of flows: their number, sizes and load. The summary is printed beside every result.
+//! Summary of a list of flows: their number, sizes and load. The summary is printed with the results of every run,
+//! except runs of message-passing ranks.
 
 use raddle_core::{Duration, Flow, NodeId, Rate, Time};
 use raddle_topology::Topology;

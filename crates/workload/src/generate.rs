@@ -106,7 +106,7 @@ impl Workload {
         }
     }
 
-    /// Turns drafts into flows, from the first draft on. `amount` determines the number of flows.
+    /// Turns the first drafts into flows, as many as `amount` specifies.
     fn first(
         &self,
         seed: u64,

@@ -4,8 +4,8 @@
 //! A hotspot is *input-generated* if hosts offer more traffic to one destination than the destination's link carries.
 //! It is *output-generated* if the hosts offer less than this, but a link on the path is slower than the other links of
 //! the topology. The *degree* is the number of hosts that send to the destination. The *severity* is the total rate
-//! that these hosts offer, as a multiple of the rate of the destination's link. *Victims* are flows between other hosts
-//! that suffer from the congestion without having caused it.
+//! that these hosts offer, as a multiple of the rate of the destination's fastest link. *Victims* are flows between
+//! other hosts that suffer from the congestion without having caused it.
 //!
 //! # Differs from the paper
 //! The paper names neither hosts nor times; specifications/cee.md §6.3 reconstructs them.
@@ -24,8 +24,8 @@ pub struct Hotspot {
     pub destination: NodeId,
     /// The senders.
     pub sources: Sources,
-    /// Total rate that the sources offer, as a multiple of the rate of the destination's link. This multiple is more
-    /// than 0. Each source offers an equal part.
+    /// Total rate that the sources offer, as a multiple of the rate of the destination's fastest link. This multiple is
+    /// more than 0. Each source offers an equal part.
     pub severity: f64,
     /// Time at which the sources start.
     pub start: Duration,
@@ -109,7 +109,8 @@ impl Hotspot {
     /// Generates the flows, in order of start. Among flows with the same start, victims come first.
     ///
     /// # Errors
-    /// If a parameter is out of range, an endpoint is not a host, or a source would have to send faster than its link.
+    /// If a parameter is out of range, an endpoint is not a host, a host would send to itself, a sender or the
+    /// hotspot's destination has no link, or a source would have to send faster than its link.
     pub fn generate(&self, topology: &Topology) -> Result<Vec<Flow>, WorkloadError> {
         check_process(self.process)?;
         let mut flows = Vec::new();

@@ -168,8 +168,7 @@ mod tests {
         assert!((frames - 20.0).abs() < 0.5, "{frames}");
         // 8 hosts send at 40% of 10 Gbps for one second, so the total is 4 x 10^9 bytes.
         assert!((bytes as f64 / 4e9 - 1.0).abs() < 0.02, "{bytes}");
-        // The frames start at the same times as in a run in which each frame is a flow. Only the destinations differ,
-        // because they are drawn once per burst.
+        // Each burst starts at the time at which its first frame starts in a run in which each frame is a flow.
         let frames = flows(ON_OFF, 0.4, false, Pairs::Uniform, 1_000);
         let of_one = |flows: &[Flow]| {
             flows.iter().filter(|flow| flow.src.0 == 3).map(|flow| flow.start).collect::<Vec<_>>()

@@ -16,7 +16,7 @@ type Points = &'static [(f64, f64)];
 pub struct Published {
     /// The distribution's name in experiments.
     pub name: &'static str,
-    /// The measurement, and the source of the table.
+    /// A one-line description: what was measured and, for some tables, the publications that use the table.
     pub summary: &'static str,
     /// Number of bytes in a unit of the table. If the table counts packets, this is 1460, a full TCP segment.
     /// Otherwise it is 1.
@@ -57,7 +57,7 @@ pub const PUBLISHED: [Published; 13] = [
     },
     Published {
         name: "web_search_bytes",
-        summary: "web search (DCTCP), rounded to bytes, as in HPCC and ConWeave",
+        summary: "web search (DCTCP), in bytes with rounded sizes, as in HPCC and ConWeave",
         unit: BYTE,
         points: WEB_SEARCH_BYTES,
     },
@@ -359,7 +359,8 @@ mod tests {
         Published::named(name).unwrap().sizes(Bytes(unit))
     }
 
-    /// Compares the means of all tables with specifications/expeditus.md §8.2-8.7.
+    /// Compares the means of the tables with specifications/expeditus.md §8.2-8.7. The specification does not contain
+    /// `edu1_substitute`.
     #[test]
     fn oracle_means() {
         let means = [
@@ -428,7 +429,7 @@ mod tests {
             }
             let [flows, of_bytes] = above(&cdf, 1e6);
             near(flows, elephants, 0.051, name);
-            // The specification gives the two shares below 60% in whole percents.
+            // The specification gives the two shares of bytes that are below 60% in whole percents.
             near(of_bytes, bytes, if bytes < 60.0 { 0.51 } else { 0.051 }, name);
         }
     }

@@ -13,7 +13,8 @@ fn topology() -> Topology {
     builders::single_switch(8, Rate::from_gbps(10), Duration::from_us(1)).expect("a small fabric")
 }
 
-/// Tries `inputs` mutations of the texts. More than one mutation in a hundred must still be readable.
+/// Tries `inputs` mutations of the texts, or as many as the variable `RADDLE_FUZZ_INPUTS` says. More than
+/// `inputs / 100` mutations must still be readable.
 fn survives<T>(inputs: u64, texts: &[&str], read: impl Fn(&str) -> Result<T, Misread>, again: impl Fn(T)) {
     let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
     for text in &texts {

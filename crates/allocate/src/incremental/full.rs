@@ -9,8 +9,8 @@ use super::{Incremental, Use};
 const GUESSES: u32 = 12;
 
 impl Incremental {
-    /// Returns the stop at which a link is full for a class, under the assumption that its flows keep their
-    /// stops at other links. These flows freeze in order of their stops. A flow freezes before the link is
+    /// Returns the stop at which a link is full for a class. Assumes that flows of the link that stop at other links or
+    /// at their demands keep these stops. Such flows freeze in order of their stops. A flow freezes before the link is
     /// full if the remaining capacity suffices for all rising flows to reach the level of the flow's stop.
     pub(super) fn fills_at(&mut self, slot: u32, class: u8) -> Stop {
         let link = &self.links[slot as usize];

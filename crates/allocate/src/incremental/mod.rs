@@ -9,7 +9,8 @@
 //! capacity. A flow's weight times its traversals of a link is an integer too, in units of 2^-40. The capacity that a
 //! frozen flow uses on the link is exactly this product times the level at which the flow froze. After the inputs are
 //! converted to integers, only the levels at which links fill up and demands are met are rounded, and always down.
-//! Comparisons of levels therefore need no tolerance: levels rise as flows freeze (specification of R2C2, §4.3).
+//! Comparisons of levels therefore need no tolerance: even with rounding, a flow that freezes never lowers the level at
+//! which a link fills up (specification of R2C2, §4.3).
 //!
 //! *The stops are unique.* Each flow has a [`Stop`], which ends the rise of its rate: the first of its links to fill
 //! up, or its demand. Some flows of a link stop earlier, at other links or at their demands. The other flows rise until

@@ -2,7 +2,7 @@
 //! of PDQ, §9; Pinedo, Scheduling, algorithm 3.3.1; Schrage 1968 for SRPT).
 //!
 //! The functions apply to one bottleneck, on which the work of a flow is its size divided by the capacity.
-//! [`Omniscient`] is the same scheduler as a policy of the flow engine, for any network.
+//! [`Omniscient`] is a policy of the flow engine that combines these schedulers and works in any network.
 
 mod policy;
 

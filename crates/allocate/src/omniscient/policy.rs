@@ -4,12 +4,13 @@ use super::{Task, most_on_time};
 use crate::{Changes, Criticality, Fluid, FluidFlow, Measure, Probing, Rules};
 use raddle_core::Time;
 
-/// Serves flows in order of deadlines, then of remaining work. If one link carries all flows, a [largest set of flows
-/// that together meet their deadlines](most_on_time) is served first.
+/// Serves classes in order. Within a class, serves flows in order of deadlines, then of remaining work. A flow gives up
+/// when it can no longer meet its deadline. If one link carries all flows, a [largest set of flows that together meet
+/// their deadlines](most_on_time) is served first within each class.
 ///
-/// If all flows share one link and are present from the start, the largest possible number of flows meet
-/// their deadlines. Without deadlines, the mean completion time on one link is the smallest possible, even if
-/// flows arrive later. For other cases no such simple optimum is known.
+/// If all flows have one class, share one link and are present from the start, the largest possible number of flows
+/// meet their deadlines. If no flow has a deadline, the mean completion time of one class on one link is the smallest
+/// possible, even if flows arrive later. For other cases no such simple optimum is known.
 #[derive(Debug, Clone)]
 pub struct Omniscient {
     schedule: Criticality,
@@ -68,8 +69,9 @@ impl Omniscient {
         common.min_by(|&a, &b| capacity(a).total_cmp(&capacity(b)))
     }
 
-    /// Selects the flows that will meet their deadlines. Within each class, all other flows are served after these
-    /// flows.
+    /// Selects a largest set of flows that can meet their deadlines together. Flows without deadlines are always
+    /// selected. If no link carries all flows, every flow is selected. Within each class, the other flows are served
+    /// after the selected flows.
     fn choose(&mut self, now: Time) {
         const S_PER_PS: f64 = 1e-12;
         let bottleneck = self.bottleneck();

@@ -217,10 +217,10 @@ fn oracle_13_11_fair_sharing_over_shortest_first() {
             shared += ends.into_iter().map(|end| end.expect("complete")).sum::<f64>() / count as f64;
             shortest += least_mean_completion(&works);
         }
-        // The ratio of both sums within one set of flows is almost always within 0.3 of its mean, because
-        // both sums depend on the same sizes. Over 400 sets, the standard error of the ratio is therefore at
-        // most 0.3 / 20. The mean completion time of shortest first has a relative standard deviation of at
-        // most 0.6 (with one flow).
+        // Within one set of flows, the ratio of the mean completion times of fair sharing and of shortest first is
+        // almost always within 0.3 of its mean, because both times depend on the same sizes. Over 400 sets, the
+        // standard error of the ratio is therefore at most 0.3 / 20. The mean completion time of shortest first has a
+        // relative standard deviation of at most 0.6 (with one flow).
         assert!((shared / shortest - expected).abs() < 0.03, "{count}: {}", shared / shortest);
         let mean = (count as f64 + 2.0) / 3.0;
         assert!((shortest / SETS as f64 / mean - 1.0).abs() < 0.12, "{count}: {shortest}");

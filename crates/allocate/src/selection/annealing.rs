@@ -1,6 +1,6 @@
 //! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983). Each step changes the protocol of one flow. The change is
-//! accepted if it does not lower the utility, and otherwise with a probability that is lower at a lower temperature.
-//! Costa et al. (SIGCOMM 2015, §3.4) found this search too sensitive to its parameters.
+//! accepted if it does not lower the utility. Otherwise it is accepted with probability exp(-loss / temperature). Costa
+//! et al. (SIGCOMM 2015, §3.4) found this search too sensitive to its parameters.
 
 use super::{Best, Found, Objective, Search, another};
 use raddle_core::Stream;
@@ -19,9 +19,9 @@ pub struct Annealing {
 }
 
 impl Default for Annealing {
-    /// The temperature falls from 1 % to 0.001 % of the initial utility. Without a limit, the search makes 10,001
-    /// evaluations. [`Genetic`](super::Genetic) makes 1,900 to 18,100 evaluations if there are at least 100 possible
-    /// assignments.
+    /// The temperature falls from 1 % to 0.001 % of the initial utility. Without a limit on evaluations, the search
+    /// makes 10,001 evaluations if there are flows and at least two protocols. [`Genetic`](super::Genetic) makes 1,900
+    /// to 18,100 evaluations if there are at least 100 possible assignments.
     fn default() -> Self {
         Self { hot: 1e-2, cold: 1e-5, steps: 10_000 }
     }

@@ -5,9 +5,9 @@
 //! known loads: the latest assignment, or an assignment of a single protocol to all flows.
 //!
 //! The row of a flow under a protocol holds the flow's expected traversals of each link. If the flow uses many links, its
-//! row is dense: an array with one entry for each link. (With Valiant routing, a flow uses three quarters of all links.)
-//! When a link is full, all flows with dense rows that use this link are stopped in one step. The first full link stops
-//! most flows with dense rows.
+//! row is dense: an array with one entry for each link. (With Valiant routing on a torus, a flow uses about three
+//! quarters of all links on average.) When a link is full, all flows with dense rows that use this link are stopped in
+//! one step. The first full link stops most flows with dense rows.
 
 use super::levels::Levels;
 use super::problem::{LongFlow, Problem, Row};
@@ -32,7 +32,8 @@ struct Known {
 /// Computes rates under successive assignments, and reuses the loads that successive assignments have in
 /// common.
 ///
-/// If the flows' weights are integers, the results do not depend on earlier computations.
+/// If the flows' weights are integers and the load of each link stays below 8,192, the results do not depend on earlier
+/// computations.
 #[derive(Debug, Clone)]
 pub struct Evaluator<'a> {
     problem: &'a Problem,

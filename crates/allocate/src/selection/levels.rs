@@ -1,7 +1,7 @@
 //! Finds the link that fills up first as the level (rate divided by weight) of the rising flows increases. Rising flows
-//! are the flows that no full link or demand has stopped. The links are divided into blocks of consecutive slots. The
-//! level at which a link fills up never falls, so the lowest level most recently found in a block is a lower bound for
-//! the block. A block is examined again only when its bound is the lowest of all bounds.
+//! are the flows that no full link or demand has stopped. The links are divided into blocks of consecutive link slots.
+//! The level at which a link fills up never falls. The lowest level in a block, as of its latest examination, is
+//! therefore a lower bound for the block. A block is examined again only when its bound is the lowest of all bounds.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,8 +28,9 @@ impl Levels {
     }
 
     /// Returns the lowest level at which a link fills up, and a link that fills up at this level; `None` if no link
-    /// carries a rising flow. `left` is the capacity left on each link, and `rising` is the total weight of the rising
-    /// flows on each link. The level at which a link fills up must not have fallen on any link since the previous call.
+    /// carries a rising flow. `left` is the capacity left on each link, and `rising` is the sum of weight times
+    /// expected traversals over the rising flows on each link. The level at which a link fills up must not have fallen
+    /// on any link since the previous call.
     pub(super) fn lowest(&mut self, left: &[f64], rising: &[f64]) -> Option<(f64, usize)> {
         loop {
             let mut lowest = self.bounds.peek_mut()?;

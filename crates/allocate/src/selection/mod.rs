@@ -48,8 +48,8 @@ pub enum Utility {
     PerTenant,
 }
 
-/// An assignment replaces another assignment if its utility is higher by at least this share ("significant"
-/// improvement).
+/// A new assignment replaces the present assignment if its utility exceeds the present utility by at least this share
+/// of the present utility ("significant" improvement).
 pub const SIGNIFICANT: f64 = 0.01;
 
 /// True if the utility `found` justifies a change of routing: it must be higher than the utility `present`, by at least

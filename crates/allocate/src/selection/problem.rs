@@ -98,7 +98,8 @@ impl Problem {
     /// link slot, in bit/s. The function [`usable`](crate::usable) computes these capacities from the links' rates.
     ///
     /// # Errors
-    /// If a protocol is not defined on the fabric, there are no protocols or too many, or a flow has no path.
+    /// If a protocol is not defined on the fabric, there are no protocols or too many, a flow has no path, or the
+    /// source of a flow is its destination.
     ///
     /// # Panics
     /// If a flow's weight is not above 0, its demand is negative, or `usable` does not cover the fabric's links.

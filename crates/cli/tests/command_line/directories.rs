@@ -78,7 +78,7 @@ fn json(file: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// Returns the seed of the run in a directory, after checking that the run is complete.
+/// Returns the seed of the run in a directory, after checking the files of the run against its manifest.
 fn seed_of_whole(directory: &Path) -> u64 {
     let manifest = json(&directory.join("manifest.json"));
     let files = manifest["files"].as_object().unwrap();

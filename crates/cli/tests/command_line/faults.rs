@@ -5,7 +5,8 @@
 //! `RADDLE_KILLS=1000` sets the number of kills and `RADDLE_KILL_SEED` sets the seed of their random choice.
 //!
 //! The kills need `strace` (`make setup`), and small disks need user namespaces. Without one of them, the tests that
-//! need it fail and say so. If `RADDLE_NO_STRACE` or `RADDLE_NO_NAMESPACES` is set, these tests do nothing and say so.
+//! need it fail and say so. The variable `RADDLE_NO_STRACE` skips the tests that need `strace`, and
+//! `RADDLE_NO_NAMESPACES` skips the tests that need user namespaces. Skipped tests say so.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]

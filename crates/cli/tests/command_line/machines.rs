@@ -42,7 +42,7 @@ mod with_libfabric {
         fs::write(folder.join("secret"), "known to all").unwrap();
     }
 
-    /// Names of the shared-memory segments that processes of the tests have made.
+    /// Names of the shared-memory segments that Raddle processes on this machine have made.
     fn segments() -> Vec<String> {
         names(Path::new("/dev/shm")).into_iter().filter(|name| name.starts_with("raddle-")).collect()
     }

@@ -330,7 +330,8 @@ fn the_flows_of_a_workload_cross_by_the_kernels_tcp() {
     );
 }
 
-/// Runs `papers/expeditus/fig8.toml` with a dozen flows, whose sizes come from a short list.
+/// Runs `papers/expeditus/fig8.toml` with a dozen flows per run. The sizes of the flows come from a distribution of two
+/// narrow ranges.
 #[test]
 fn a_short_figure_8_runs_live_and_in_the_packet_engine() {
     if cannot_run() {
@@ -468,9 +469,10 @@ fn a_capture_of_a_live_run_has_whole_frames_that_queues_have_marked() {
     assert!(came.iter().all(|frame| went.binary_search(frame).is_ok()));
 }
 
-/// Runs the paper's experiment `table` with each text of `shorter` replaced by a shorter one. Returns the name and the
-/// measured value of each claim; the value is `None` if nothing was measured. Measured times depend on the load of this
-/// machine, so callers do not compare them with the paper's.
+/// Reproduces `papers/expeditus/TABLE.toml`, where TABLE is `table`. In this file, the first text of each pair in
+/// `shorter` is replaced by the second text, which makes the runs shorter. Returns the name and the measured value of
+/// each claim; the value is `None` if nothing was measured. Measured times depend on the load of this machine, so
+/// callers do not compare them with the paper's.
 fn measured(table: &str, shorter: &[(&str, &str)]) -> Vec<(String, Option<f64>)> {
     let _machine = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();

@@ -60,7 +60,7 @@ fn a_dry_run_prints_every_default_and_leaves_nothing() {
     // The sizes of types may change, so the estimate is not part of the snapshot.
     let (memory, experiment) = printed.split_once('\n').unwrap();
     assert!(
-        memory.starts_with("# memory: about ") && memory.contains(" for 64 links and 16 nodes"),
+        memory.starts_with("# memory: about ") && memory.contains(" for 64 ports and 16 nodes"),
         "{memory}"
     );
     insta::assert_snapshot!(experiment);
@@ -542,7 +542,7 @@ fn selections_that_cannot_be_are_refused() {
     insta::assert_snapshot!(golden);
 }
 
-/// Every test that the book names must exist.
+/// Every test that the page `reliability.md` of the book names must exist.
 #[test]
 fn every_test_that_the_book_names_exists() {
     fn sources(folder: &Path, text: &mut String) {

@@ -36,7 +36,7 @@ fn a_cell_that_cannot_run_is_told_and_the_others_run() {
     let (code, text, told) = swept("");
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("1/4 conga, seed 1: cannot run: grid.toml:19:19: `conga` needs"), "{told}");
-    assert!(told.contains("2/4 conga, seed 2: cannot run, as conga, seed 1\n"), "{told}");
+    assert!(told.contains("2/4 conga, seed 2: cannot run, for the same reason as conga, seed 1\n"), "{told}");
     assert!(
         text.contains("2 of 4 cells cannot run:\n  conga, seed 1; conga, seed 2\n    grid.toml:19:19: "),
         "{text}"

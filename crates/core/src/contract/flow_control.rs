@@ -20,7 +20,7 @@ pub trait LinkFlowControl: Send {
     /// time of departure as `now`, but before the next packet [enters](Self::enter).
     fn leave(&mut self, now: Time, class: Class, size: u32) -> Option<Packet>;
 
-    /// Returns true if the neighbour has been told to pause a class.
+    /// Returns true while the neighbour is asked to pause at least one class.
     fn holds_back(&self) -> bool;
 
     /// A packet of class [`Class::CONTROL`] has arrived by this port. Returns true if the packet belongs to flow

@@ -93,8 +93,8 @@ pub trait Forwarder: Send {
     /// proceed. The call may change the time of the next [tick](Self::next_tick).
     fn credited(&mut self, _now: Time, _port: PortId, _credit: &Credit, _freed: &mut Vec<HoldKey>) {}
 
-    /// The next credit that the forwarder gives to a neighbour, and the port of that neighbour. Called after each
-    /// [`tick`](Self::tick), repeatedly until it returns `None`.
+    /// The next credit that the forwarder gives to a neighbour, and this node's port to that neighbour. Called after
+    /// each [`tick`](Self::tick), repeatedly until it returns `None`.
     fn next_credit(&mut self) -> Option<(PortId, Credit)> {
         None
     }

@@ -30,8 +30,9 @@ pub struct Parts {
     pub host: Option<Box<dyn Host>>,
     /// Chooses egress ports. A node without a forwarder delivers all arriving packets to its host, and sends by port 0.
     pub forwarder: Option<Box<dyn Forwarder>>,
-    /// A program on the host, if the node has a host.
+    /// A program on the host. If the node has no host, the program is never polled.
     pub application: Option<Box<dyn Application>>,
-    /// Discovery of links that are down. Without discovery, the runtime must [tell](crate::Node::discovered) the node.
+    /// Discovery of links that are down. Without discovery, the runtime must [tell](crate::Node::discovered) the node
+    /// which links went down or came up.
     pub discovery: Option<Box<Discovery>>,
 }

@@ -115,7 +115,7 @@ impl PortState {
         }
     }
 
-    /// Time that a packet accepted now would wait before its first bit leaves.
+    /// Time that a packet accepted now would wait before its first bit leaves, if the port is not paused.
     #[must_use]
     #[inline]
     pub fn backlog(&self, now: Time) -> Duration {

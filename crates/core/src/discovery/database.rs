@@ -48,7 +48,8 @@ impl Database {
         place.map_or(LinkState { link: link.0, sequence: 0 }, |place| self.states[place])
     }
 
-    /// True if a link counts as down, because either end has reported it down. Both of its directions are then down.
+    /// True if a link counts as down: the state of this link or of its reverse direction is down. A link and its
+    /// reverse direction are down together.
     pub(super) fn is_down(&self, link: LinkId) -> bool {
         let other = self.cables.other(link);
         self.get(link).is_down() || other.is_some_and(|other| self.get(other).is_down())

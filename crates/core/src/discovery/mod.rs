@@ -73,8 +73,8 @@ pub enum Effect {
 pub struct Ignored {
     /// Number of link states that were already known. Floods bring each state over several links.
     pub known: u64,
-    /// Number of hellos that arrived by the wrong link, of states of links that do not exist, and of states with
-    /// invalid sequence numbers.
+    /// Number of invalid hellos and link states: the hello arrived by the wrong link, the state's link does not exist,
+    /// or the state's sequence number is invalid.
     pub absurd: u64,
 }
 
@@ -124,9 +124,9 @@ impl Discovery {
     /// Number of whole periods without any packet after which a link is down (specifications/live.md §4).
     pub const MISSES: u8 = 3;
     /// Number of periods without a change or a loss after which all nodes of a component agree. This number is
-    /// the sum of three missed periods, up to two periods until both ends of a link have ticked, two periods
-    /// of hellos until both ends know that they hear each other, and one period to catch up. The remaining two
-    /// periods cover the delays of packets.
+    /// a sum: three missed periods, up to two periods until both ends of a link have ticked, two periods of hellos
+    /// until both ends know that they hear each other, one period to catch up, and two periods for the delays of
+    /// packets.
     pub const SETTLES: u64 = 10;
 
     /// Creates the topology discovery of a node with `ports` ports. Port `i` has the link `first_link` + `i`.
@@ -186,8 +186,8 @@ impl Discovery {
         self.ignored
     }
 
-    /// Returns the next action that the node must carry out. After each of the other calls, the node repeats this call
-    /// until it returns `None`.
+    /// Returns the next action that the node must carry out. After each call of [`tick`](Self::tick), and after each
+    /// call of [`take`](Self::take) that returns true, the node repeats this call until it returns `None`.
     pub fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
@@ -318,8 +318,8 @@ impl Discovery {
     }
 
     /// Handles a state of a link that starts at this node, if the state has a higher number than the state that this
-    /// node knows. The state may come from a time before a restart of this node. This node then floods a state with an
-    /// even higher number.
+    /// node knows. Such a state may come from a time before a restart of this node. This node floods a state whose
+    /// number is higher than the number of the received state.
     fn overrule(&mut self, now: Time, told: LinkState, port: PortId) {
         let is_up = self.neighbours[port.index()].is_some_and(|neighbour| neighbour.is_up);
         let ahead = if told.is_down() == is_up { 1 } else { 2 };

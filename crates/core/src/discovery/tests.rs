@@ -123,7 +123,8 @@ impl Net {
         }
     }
 
-    /// Runs for the time `span`. A node for which `sleeps` returns true does nothing, and its packets wait.
+    /// Runs for the time `span`. A node for which `sleeps` returns true does nothing, and the packets to this node
+    /// wait.
     fn run_but(&mut self, span: Duration, sleeps: impl Fn(usize) -> bool) {
         let until = self.now + span;
         loop {
@@ -270,7 +271,7 @@ fn a_node_that_was_late_fails_no_neighbour() {
     assert!(net.nodes[0].is_down(LinkId(0)) && !net.nodes[1].is_down(LinkId(0)));
     net.run(periods(10));
     net.assert_all_know();
-    // All nodes sleep, as if their common process were suspended: no node considers another node's links down.
+    // All nodes sleep, as if their common process were suspended: no node considers any link down.
     let before = net.nodes.iter().map(Discovery::changed_at).collect::<Vec<_>>();
     net.run_but(periods(10), |_| true);
     net.run(periods(10));
@@ -383,8 +384,8 @@ fn hostile_packets_are_ignored_and_counted() {
     assert!(!node.take(at(0), &Header::Tcp(raddle_wire::tcp::Segment::default()), PortId(0)));
 }
 
-/// A node that restarts has lost the sequence numbers of its links. It answers a state with a later number by its own
-/// state with an even later number.
+/// A node that restarts has lost the sequence numbers of its links. If it receives a state of its own link with a later
+/// number, it answers with a state whose number is later still.
 #[test]
 fn a_node_overrules_other_nodes_claims_about_its_links() {
     for (told, says) in [(7, 8), (8, 10)] {
@@ -476,8 +477,9 @@ proptest! {
         net.assert_all_know();
     }
 
-    /// Links lose packets with a probability of 33 %, but never two successive packets. In the end, all nodes know the
-    /// true state of each link, and no node considers a working link down because of a loss.
+    /// Links lose packets with a probability of 33 %, but never two successive packets. In the end, each node knows the
+    /// true state of each link with an end in its component, and no node considers a working link down because of a
+    /// loss.
     #[test]
     fn in_spite_of_loss_all_know_in_the_end(graph in any_graph(), trouble in any_trouble()) {
         let mut net = troubled(&graph, &trouble, 33);

@@ -9,8 +9,8 @@
 //!
 //! A program above the host ([`Application`]) is polled each time before the host.
 //!
-//! A node may detect by itself which links are down ([`Discovery`]). It then sends hellos, absorbs link states from
-//! other nodes, and tells its forwarder and its host.
+//! A node may detect by itself which links are down ([`Discovery`]). Such a node sends hellos, absorbs link states from
+//! other nodes, and tells its forwarder and its host which links went down or came up.
 //!
 //! A host is polled after an input, when the node has handled all consequences of the input. Some methods leave the
 //! poll to their caller: they return true if the host is due a poll.
@@ -263,8 +263,8 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// The last bit of a packet has left by a port. Returns true if the host is due a poll, because the node itself had
-    /// sent the packet.
+    /// The last bit of a packet has left by a port. Returns true if the host was told and is due a poll. The host is
+    /// told of packets that the node itself had sent, except packets of topology discovery.
     #[inline]
     pub fn left(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) -> bool {
         self.departed(runtime, packet, arrival);
@@ -421,7 +421,7 @@ impl<R: Runtime> Node<R> {
 
     /// Carries out the forwarder's decision. Returns true if the host is due a poll.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "every hop calls this, and a call would copy the packet")]
+    #[expect(clippy::inline_always, reason = "every hop runs this, and inlining saves a copy of the packet")]
     fn follow(&mut self, runtime: &mut R, verdict: Verdict, slot: R::Slot, arrival: Option<PortId>) -> bool {
         match verdict {
             Verdict::Forward(port) => runtime.enqueue(self, slot, arrival, port),

@@ -12,7 +12,7 @@ pub(super) struct Program {
     end: End,
 }
 
-/// The state of the end of a program.
+/// Whether a program has ended, and whether its end has been reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     ToCome,

@@ -38,7 +38,8 @@ pub trait Runtime: Sized {
     }
 
     /// Queues a packet at the egress port `out`. The packet arrived by the port `arrival`, or the node itself sends it.
-    /// Returns true if the node's host is due a poll, because the runtime [returned](Node::lose) a packet to the node.
+    /// Returns true if the node's host is due a poll: the runtime [returned](Node::lose) a packet to the node, or the
+    /// host received a packet that the port's agent sent.
     fn enqueue(
         &mut self,
         node: &mut Node<Self>,
@@ -50,7 +51,7 @@ pub trait Runtime: Sized {
     /// A packet was lost at a node. `out` is the packet's egress port, if it had one.
     fn lost(&mut self, place: &Self::Place, out: Option<PortId>, packet: &Packet, why: DropReason);
 
-    /// A host has made a report.
+    /// A host has made a report, or the node has made a report about the host's program.
     fn reported(&mut self, place: &Self::Place, report: Report);
 
     /// Requests that the node is [woken](Node::woken) at a future time. The runtime may drop earlier requests or still

@@ -22,7 +22,7 @@ enum Kind {
     Measured,
     /// A result that is a share of 1 in the summary and a percentage in the table: the quotient is shown.
     Share,
-    /// A number that identifies the run or its amount of work, such as the seed: no quotient is shown.
+    /// A value that identifies the run or its amount of work, such as the seed or the digest: no quotient is shown.
     Given,
 }
 

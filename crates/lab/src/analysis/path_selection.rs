@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Selection {
     /// The kind of packet that carried the request: a SYN or a SYN-ACK.
     pub(crate) opening: Opening,
-    /// When the request left the switch.
+    /// When the switch forwarded the packet with the request to a port.
     pub(crate) requested: Time,
     /// When the answer reached the switch, which then recorded the path.
     pub(crate) recorded: Option<Time>,

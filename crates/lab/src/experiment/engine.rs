@@ -60,8 +60,8 @@ pub struct Engine {
     pub dilation: Option<u32>,
     /// Number of polling threads of a live run; `None` for 1. Each polling thread needs its own core.
     pub polling_threads: Option<u32>,
-    /// The libfabric provider that carries packets of a live run between processes that connect at a TCP address;
-    /// `None` for TCP.
+    /// The libfabric provider for packets between the processes of a live run, if the processes connect at a TCP
+    /// address; `None` for TCP.
     pub provider: Option<Provider>,
     /// Simulated time between two searches for links that wait for each other in a cycle; `None` for the default.
     pub watchdog: Option<Duration>,
@@ -102,7 +102,8 @@ keys! {
             .computed("1")
             .above_zero()
             .example("2");
-        /// Provider of libfabric that carries packets between processes that connect at a TCP address.
+        /// The libfabric provider for packets between the processes of a live run, if the processes connect at a TCP
+        /// address.
         PROVIDER: Provider = Key::new("provider").computed("`tcp`");
         /// Simulated time between two searches for links that wait for each other in a cycle. If left out, 10 ms. Only
         /// with `flow_control`.

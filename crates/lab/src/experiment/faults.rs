@@ -73,7 +73,8 @@ keys! {
         RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ tier = \"core\", links = 4 }");
         /// Time of the repair, since the start of the run. If left out, there is no repair.
         REPAIR: Duration = Key::new("repair").example("\"2 ms\"");
-        /// Time that topology discovery takes to inform every node of a failure or a repair.
+        /// Time that topology discovery takes to inform every node of a failure or a repair. Not used with
+        /// `discovery = "hello"` in `[engine]`.
         DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
     }
 
@@ -85,7 +86,8 @@ keys! {
         NODE_FAILURES: Frequency = Key::new("node_failures").or("\"0 / s\"").example("\"1.2 / year\"");
         /// Mean time from a failure to its repair.
         MEAN_REPAIR: Duration = Key::new("repair").required().above_zero();
-        /// Time that topology discovery takes to inform every node of a failure or a repair.
+        /// Time that topology discovery takes to inform every node of a failure or a repair. Not used with
+        /// `discovery = "hello"` in `[engine]`.
         FAULTS_DISCOVERY: Duration = Key::new("discovery").or("\"1 ms\"");
         /// Time after which no failures happen.
         UNTIL: Duration = Key::new("until").required().example("\"10 ms\"");
@@ -122,7 +124,8 @@ pub struct Failure {
     pub broken: Broken,
     /// Time of the repair; `None` if there is no repair.
     pub repair: Option<Time>,
-    /// Time that topology discovery takes to inform every node of a failure or a repair.
+    /// Time that topology discovery takes to inform every node of a failure or a repair. Not used if nodes exchange
+    /// hello messages.
     pub discovery: Duration,
     /// The position of the value of `link`, `node` or `random` in the experiment's text.
     pub place: At,
@@ -201,7 +204,8 @@ pub struct Faults {
     pub node_failures: Frequency,
     /// Mean time from a failure to its repair.
     pub repair: Duration,
-    /// Time that topology discovery takes to inform every node of a failure or a repair.
+    /// Time that topology discovery takes to inform every node of a failure or a repair. Not used if nodes exchange
+    /// hello messages.
     pub discovery: Duration,
     /// Time after which no failures happen.
     pub until: Time,

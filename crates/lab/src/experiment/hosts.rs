@@ -30,7 +30,7 @@ keys! {
             Kind { name: "scheme", words: "the hosts of the scheme", keys: &[] },
             Kind {
                 name: "namespaces",
-                words: "network namespaces of this machine, whose kernel sends and receives",
+                words: "Linux network namespaces; the kernel of this machine sends and receives their packets",
                 keys: &[&CONGESTION_CONTROL, &RTO_MIN, &QUEUE],
             },
         ]);

@@ -49,8 +49,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 keys! {
-    /// The tables of an experiment's file. A figure's file has further tables: `[figure]`, `[[plot]]`, `[[claim]]`,
-    /// `[scale]`, `[search]` and `[compute]`.
+    /// The tables of an experiment's file. A figure's file can have further tables: `[figure]`, `[[plot]]`,
+    /// `[[claim]]`, `[scale]` and `[compute]`.
     pub(crate) ROOT = "" {
         /// The folder to which names of files in the experiment are relative. By default, the folder of the
         /// experiment's file.
@@ -165,10 +165,10 @@ impl Document {
         (document, notes)
     }
 
-    /// Builds only the topology. Besides `[topology]`, this reads only `[engine]`, for the seed.
+    /// Builds only the topology. Besides `[topology]`, this reads only `[engine]`, for the seed, and the key `folder`.
     ///
     /// # Errors
-    /// If the table `[topology]` is missing, or if `[topology]` or `[engine]` is wrong.
+    /// If the table `[topology]` is missing, or if `[topology]`, `[engine]` or `folder` is wrong.
     pub fn topology(&self) -> Result<Arc<Topology>, Problem> {
         let (document, _) = self.without_aliases();
         let mut root = Section::new(&document.root, &ROOT);
@@ -299,7 +299,8 @@ impl Experiment {
     /// If the folder of the files cannot be found.
     pub(crate) fn movable(&self, mut resolved: toml::Table) -> Result<String, Error> {
         if !self.files.is_empty() {
-            // The same folder has the same text for every run, so that runs with different seeds are replicas.
+            // The canonical path is the same for every run with this folder. The texts of runs with different seeds
+            // then differ only in the seed, so the runs count as replicas.
             let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
             let folder = folder.canonicalize().map_err(Error::io("find", folder))?.display().to_string();
             resolved.insert(FOLDER.name().to_owned(), folder.into());

@@ -100,7 +100,7 @@ impl Quantity for Bytes {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     /// The text does not begin with a number.
-    #[error("`{text}` must begin with a number")]
+    #[error("`{text}` must begin with a number such as 10 or 0.5")]
     NoNumber {
         /// The text.
         text: String,

@@ -14,9 +14,10 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// The limits and ECN thresholds of the queue of an egress port. The limits count the packet in service, except at
-/// ports with an agent (congestion points, D3, PDQ, RCP). A port has no limit if its host waits for the departure of
-/// each packet (CEE, DCQCN).
+/// The limits and ECN thresholds of the FIFO of an egress port. The limits count the packet in service. At ports with
+/// an agent (congestion points, D3, PDQ, RCP), the limits do not count that packet, and the thresholds have no effect.
+/// A port whose host waits for the departure of each packet (CEE, DCQCN) has no FIFO, so it has neither limits nor
+/// thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Maximum number of bytes in the queue; `None` for no limit.
@@ -108,8 +109,8 @@ keys! {
         PROFILE: Name = Key::new("profile").or("\"none\"").registered("profile", |registry| {
             and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
         });
-        /// The egress queues of all ports. If left out, ports have unbounded FIFOs. With `flow_control`, they have
-        /// `strict` queues instead.
+        /// The egress queues of all ports. If left out, ports have the transport's own queues, if it has any.
+        /// Otherwise, they have `strict` queues if links have flow control, and unbounded FIFOs if not.
         QUEUE: Kinded = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
     }
 
@@ -120,15 +121,19 @@ keys! {
             let fifo = [(FIFO.to_owned(), "first in, first out, with tail drop")];
             fifo.into_iter().chain(info(registry.queues().iter().map(|part| &part.info))).collect()
         });
-        /// Maximum number of bytes in a FIFO, the packet in service included. If left out, there is no limit.
+        /// Maximum number of bytes in a FIFO. The packet in service counts, except at ports with an agent (congestion
+        /// points, D3, PDQ, RCP). If left out, there is no limit.
         LIMIT: Bytes = Key::new("limit").above_zero().example("\"150 KB\"");
-        /// Maximum number of packets in a FIFO, the packet in service included. If left out, there is no limit.
+        /// Maximum number of packets in a FIFO. The packet in service counts, except at ports with an agent (congestion
+        /// points, D3, PDQ, RCP). If left out, there is no limit.
         PACKETS: u32 = Key::new("packets").above_zero().example("100");
         /// ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds
-        /// more bytes than the threshold. If left out, there are no marks.
+        /// more bytes than the threshold. Ports with an agent (congestion points, D3, PDQ, RCP) ignore the threshold.
+        /// If left out, there are no marks.
         MARK: Bytes = Key::new("mark").example("\"30 KB\"");
         /// ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds
-        /// more packets than the threshold. If left out, there are no marks.
+        /// more packets than the threshold. Ports with an agent (congestion points, D3, PDQ, RCP) ignore the threshold.
+        /// If left out, there are no marks.
         MARK_PACKETS: u32 = Key::new("mark_packets").example("65");
     }
 }

@@ -44,8 +44,8 @@ impl At {
         Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
     }
 
-    /// The dotted key whose value contains this range, such as `topology.kind` or `sweep.0.values.1`; `None` if there is
-    /// no such key.
+    /// The dotted key that contains this range, in its name or in its value, such as `topology.kind` or
+    /// `sweep.0.values.1`; `None` if there is no such key.
     #[must_use]
     pub fn key(&self) -> Option<String> {
         let Source { name, text } = &*self.source;
@@ -174,8 +174,7 @@ impl Table {
     /// Reads a TOML document.
     ///
     /// # Errors
-    /// If the text is not TOML, or contains a date, an integer that does not fit 64 bits, or a number that is not
-    /// finite.
+    /// If the text is not TOML, or contains a date, an integer that does not fit `i64`, or a number that is not finite.
     pub fn parse(source: Source) -> Result<Self, Problem> {
         let source = Arc::new(source);
         let at = At { source: Arc::clone(&source), span: 0..0 };
@@ -195,7 +194,7 @@ impl Table {
         self.entry(key).map(|entry| &entry.item)
     }
 
-    /// The dotted key of the innermost value that contains `range` of the text.
+    /// The dotted path of the innermost key that contains `range` of the text, in its name or in its value.
     fn key_of(&self, range: &Range<usize>) -> Option<String> {
         self.entries.iter().find_map(|Entry { key, key_at, item }| {
             let inner = item.key_of(range).map(|inner| format!("{key}.{inner}"));
@@ -258,7 +257,7 @@ impl Table {
     /// used as a string.
     ///
     /// # Errors
-    /// If there is no `=`, if the value is a date, an integer that does not fit 64 bits or a number that is not finite,
+    /// If there is no `=`, if the value is a date, an integer that does not fit `i64` or a number that is not finite,
     /// or if [`Self::set`] refuses the key.
     pub fn set_from(&mut self, assignment: &str) -> Result<(), Problem> {
         let source = Arc::new(Source { name: OVERRIDE.to_owned(), text: assignment.to_owned() });
@@ -305,9 +304,14 @@ fn item(value: &DeValue<'_>, at: At) -> Result<Item, Problem> {
     };
     let value = match value {
         DeValue::String(text) => Value::String(text.to_string()),
-        DeValue::Integer(integer) => i64::from_str_radix(integer.as_str(), integer.radix())
-            .map(Value::Integer)
-            .map_err(|_| refuse("the integer does not fit into 64 bits", "give a smaller integer"))?,
+        DeValue::Integer(integer) => {
+            i64::from_str_radix(integer.as_str(), integer.radix()).map(Value::Integer).map_err(|_| {
+                refuse(
+                    "the integer does not fit into 64 bits with a sign",
+                    "give an integer from -2^63 to 2^63 - 1",
+                )
+            })?
+        }
         DeValue::Float(float) => match float.as_str().parse::<f64>() {
             Ok(number) if number.is_finite() => Value::Float(number),
             _ => return Err(refuse("the number must be finite", "give a finite number")),

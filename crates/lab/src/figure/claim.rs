@@ -65,9 +65,10 @@ keys! {
             .table(&super::number::NUMBER)
             .example("{ of = \"fct\", stat = \"p99\" }");
         /// The range in which the claim holds: two numbers, the smaller first.
-        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 0 if `take` is `rise` or `fall`, at least 1 for `order` and `lead` if `take` is `least`").example("[2.0, 5.0]");
-        /// Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a larger
-        /// half-width, or without an interval, is not measured.
+        ACCEPT: Vec<f64> = Key::new("accept").computed("at least 0 if `take` is `rise` or `fall`; at least 1 if the measure has `order` or `lead` and `take` is `least`").example("[2.0, 5.0]");
+        /// Largest accepted half-width of the 95% confidence interval over seeds, in the unit of the claim's number. If
+        /// the number combines several points, this holds for each point. A claim with a larger half-width, or without
+        /// an interval, is not measured.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
         /// The reason for the range.
         WHY: String = Key::new("why").required();
@@ -159,8 +160,9 @@ pub struct Outcome {
     /// Our number; `None` if there was nothing to measure, or if one of the claim's live runs was not faithful.
     /// Statistics are averaged over seeds before they are compared, so a ratio is a ratio of means.
     pub measured: Option<f64>,
-    /// The spread over seeds of the numbers that are computed from each seed alone. `None` if the runs have no labels
-    /// of seeds, if no seed gives a number, or if one of the claim's live runs was not faithful.
+    /// The spread of the number over seeds: the smallest and largest number of a single seed, and the 95% confidence
+    /// interval. `None` if the runs have no labels of seeds, if no seed gives a number, or if one of the claim's live
+    /// runs was not faithful.
     pub spread: Option<Spread>,
     /// The number of values in the smallest sample of a run, such as a number of flows; `None` if each run gives only
     /// one number.
@@ -309,7 +311,7 @@ impl Claim {
     /// half-width of at most `most`.
     fn vague(&self, most: f64, runs: &[Run]) -> Option<String> {
         match self.number.widest_margin(runs) {
-            None => Some("the number has no confidence interval, because there is only one seed".to_owned()),
+            None => Some("no confidence interval: at least two seeds must give a number".to_owned()),
             Some(margin) if margin > most => {
                 let (margin, most) = (shown_margin(margin), shown(most));
                 Some(format!("the 95% interval over seeds is ±{margin}, more than the allowed ±{most}"))
@@ -472,7 +474,7 @@ mod tests {
         let outcome = narrow.judge("figure", &one_seed);
         assert_eq!(
             (outcome.ok, outcome.remark.as_deref()),
-            (None, Some("the number has no confidence interval, because there is only one seed"))
+            (None, Some("no confidence interval: at least two seeds must give a number"))
         );
     }
 }

@@ -91,7 +91,8 @@ fn tier(name: &str, at: &At) -> Result<Where, Problem> {
     }
 }
 
-/// A range of flow sizes in bytes, both ends included: `size < 100 KB`, `size >= 1 MB`, `100 KB <= size <= 1 MB`.
+/// A range of flow sizes in bytes, from `least` to `most`, both included. `size < 100 KB` gives the range from 0 to
+/// 99,999 bytes. Other examples are `size >= 1 MB` and `100 KB <= size <= 1 MB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sizes {
     pub(super) least: u64,

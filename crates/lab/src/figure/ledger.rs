@@ -1,5 +1,6 @@
 //! The ledger (`papers/ledger.json`): the results of every claim, with a new entry whenever results change. So no
-//! result changes unnoticed.
+//! reproducible result changes unnoticed. If a figure's results vary from run to run, changes of measured numbers alone
+//! make no entry.
 
 use super::claim::Outcome;
 use super::reproduce::{Reproduced, Scale};

@@ -2,8 +2,9 @@
 //! results.
 //!
 //! A figure's file is an experiment's file with more tables: `[figure]`, `[[sweep]]`, `[[plot]]`, `[[claim]]`, and
-//! `[scale.quick]` and `[scale.full]` with overrides. A figure of the results of searches has `[search]`. A figure
-//! without simulations has `[compute]` in place of the experiment. [`reproduce()`] runs, draws and judges a figure.
+//! `[scale.quick]` and `[scale.full]` with overrides. A figure of the results of searches has `[search]`. A figure of a
+//! computation has `[compute]`, for most kinds of computation in place of the experiment. [`reproduce()`] runs, draws
+//! and judges a figure.
 
 mod claim;
 mod compute;

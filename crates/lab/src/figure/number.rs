@@ -1,5 +1,5 @@
-//! The number that judges a claim. The contrast compares the values of a measure at different labels of one sweep. If
-//! there are contrasts at several points of the other sweeps, they are combined.
+//! The number that judges a claim: a contrast, or the combination of the contrasts at several points of the other
+//! sweeps. A contrast compares the values of a measure at different labels of one sweep.
 
 use super::measure::{MEASURE, Measure, Stat};
 use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
@@ -101,8 +101,8 @@ fn least(numbers: impl Iterator<Item = f64>) -> f64 {
 }
 
 keys! {
-    /// The number that judges a claim. The contrast compares the values of a measure at different labels of one sweep.
-    /// If there are contrasts at several points of the other sweeps, they are combined.
+    /// The number that judges a claim: a contrast, or the combination of the contrasts at several points of the other
+    /// sweeps. A contrast compares the values of a measure at different labels of one sweep.
     pub(in crate::figure) NUMBER = "claim.measure" {
         /// The sweep whose labels the contrast compares.
         BY: String = Key::new("by").or("\"scheme\"");
@@ -110,7 +110,8 @@ keys! {
         RATIO: Vec<String> = Key::new("ratio").example("[\"TCP\", \"R2C2\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
         /// Two labels: the share by which the number at the first label is below the number at the second label.
         REDUCTION: Vec<String> = Key::new("reduction").example("[\"Expeditus\", \"ECMP\"]").such("two labels", |labels: &Vec<String>| labels.len() == 2);
-        /// Labels whose numbers should fall in this order: the smallest ratio of a number to the next number.
+        /// Labels in the order in which their numbers should decrease: the smallest ratio of a number to the next
+        /// number.
         ORDER: Vec<String> = Key::new("order").example("[\"TCP\", \"R2C2\", \"PFQ\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);
         /// Labels: the number at the first label divided by the greatest number at the other labels.
         LEAD: Vec<String> = Key::new("lead").example("[\"R2C2\", \"TCP\"]").such("at least two labels", |labels: &Vec<String>| labels.len() >= 2);

@@ -1,4 +1,5 @@
-//! Measures over simulated time: data that hosts receive and queue lengths of ports, in a window or in each interval.
+//! Measures over simulated time, in a window or in each interval: the data that hosts receive, and the queue lengths of
+//! ports.
 
 use super::condition::Where;
 use super::measure::{FROM, SHARE_OF, TO};

@@ -21,7 +21,8 @@ fn declaration(key: &'static dyn Declared) -> *const () {
     std::ptr::from_ref(key).cast()
 }
 
-/// Adds to `shown` the declarations of the keys in `table` and in all tables within it. `table` is part of an example.
+/// Adds to `shown` the declarations of the keys in `table` and in all tables within it. `table` is an example or a
+/// table within an example.
 fn collect(table: &toml::Table, keys: &'static Keys, shown: &mut HashSet<*const ()>) {
     for (name, value) in table {
         let Some(key) = keys.find(name) else { continue };
@@ -93,7 +94,11 @@ fn every_key_has_a_row_with_its_default() {
         let cell =
             |line: &str| line.trim_end_matches('|').rsplit('|').next().map(str::trim).map(str::to_owned);
         let rows: Vec<_> = PAGE.lines().filter(|line| line.starts_with(&begin)).filter_map(cell).collect();
-        assert!(rows.contains(&default), "{path}.{}: {default:?} is none of {rows:?}", key.name());
+        assert!(
+            rows.contains(&default),
+            "{path}.{}: the default is {default:?}, but docs/src/figure-keys.md has {rows:?}",
+            key.name()
+        );
     }
 }
 
@@ -113,7 +118,10 @@ fn the_gallery_shows_every_file_of_its_folder() {
         for shown in [format!("docs/gallery/{name}.toml"), format!("images/gallery/{name}.png")] {
             assert!(page.contains(&shown), "docs/src/gallery.md does not show {shown}");
         }
-        assert!(docs.join(format!("src/images/gallery/{name}.png")).exists(), "`make gallery` draws {name}");
+        assert!(
+            docs.join(format!("src/images/gallery/{name}.png")).exists(),
+            "docs/src/images/gallery/{name}.png is missing; draw it with `make gallery`"
+        );
         files += 1;
     }
     assert!(files >= 8, "{files} files");

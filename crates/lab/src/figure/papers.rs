@@ -1,5 +1,5 @@
-//! The figures that are embedded in the program (the files of `papers/`, one for each figure), and figures in the
-//! user's own files.
+//! The figures that are embedded in the program (the files `papers/*/*.toml`, except `statements.toml`), and figures in
+//! the user's own files.
 
 use crate::Error;
 use crate::experiment::{Problem, nearest};

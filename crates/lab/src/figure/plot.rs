@@ -377,14 +377,14 @@ impl Plot {
         self.title.clone().unwrap_or_else(|| self.label())
     }
 
-    /// The word for the values of the plot's samples.
+    /// The noun for what the sizes of the plot's samples count: `flows` for a quantity of flows, otherwise `samples`.
     fn sampled(&self) -> &'static str {
         if self.measure.is_of_flows() { "flows" } else { "samples" }
     }
 
-    /// The line below the title: the number of seeds that the plot combines, and the meaning of its error bars. `None`
-    /// for means of a single seed. `sizes` has the number of flows or samples of each curve, if the curves are those of
-    /// flows or samples.
+    /// The line below the title. For distributions and plots by size, it states the number of flows or samples of each
+    /// curve (`sizes`), and the number of seeds if there are several. For other plots of several seeds, it states the
+    /// number of seeds, and the meaning of the error bars if the plot can have them. Otherwise, it is `None`.
     fn note(&self, runs: &[Run], sizes: &[usize]) -> Option<String> {
         let seeds =
             labels_of(runs.iter().filter(|run| run.is_at(&self.at) && !run.is_unfaithful()), SEED).len();

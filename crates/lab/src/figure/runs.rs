@@ -85,7 +85,7 @@ pub(super) fn labels_of<'a>(runs: impl IntoIterator<Item = &'a Run>, sweep: &str
 pub(crate) enum Seeds<'a> {
     /// All replicas.
     All,
-    /// The replica with this seed.
+    /// The replica with this seed, or a run without a seed.
     One(&'a str),
     /// All replicas except the replica with this seed.
     AllBut(&'a str),

@@ -145,7 +145,7 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
     let one = |&(paper, _, text): &(&str, &str, &str)| {
         let malformed = |why: toml::de::Error| Error::Usage {
             what: format!("papers/{paper}/statements.toml: {why}"),
-            hint: "docs/src/figures.md describes the format of an inventory".to_owned(),
+            hint: "docs/src/ledger.md describes the format of an inventory".to_owned(),
         };
         toml::from_str(text).map_err(malformed)
     };

@@ -1,6 +1,5 @@
 //! Warns of RTOs that are shorter than a round trip, so that packets are retransmitted before their acknowledgements
-//! can arrive. Also warns of a data center's minimum RTO on a network with wide-area round trips, for which RFC 6298
-//! recommends at least 1 s.
+//! can arrive. Also warns of a minimum RTO below the 1 s of RFC 6298 on a network with wide-area round trips.
 
 use super::{Finding, Subject, duration};
 use raddle_core::Duration;
@@ -39,7 +38,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     if let Some(least) = least.filter(|&least| least < RFC_6298 && round_trip > WIDE_AREA) {
         findings.push(Finding::new(
             format!("scheme.{name}.min_rto"),
-            format!("`min_rto` is {least}, a value for data centers, and {path}"),
+            format!("`min_rto` is {least}, less than the 1 s of RFC 6298, and {path}"),
             "give min_rto = \"1 s\" (RFC 6298 §2.4) for results that are comparable with Internet hosts",
         ));
     }

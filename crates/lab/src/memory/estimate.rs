@@ -73,7 +73,8 @@ impl Load {
     }
 }
 
-/// Sizes per item, in bytes.
+/// Memory of a flow, of a packet and of a rank, and the sizes from which the number of packets in the network follows.
+/// All are in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Each {
     /// Memory of a live flow.
@@ -170,7 +171,7 @@ impl Peak {
 /// The estimated memory of a run in bytes. It does not include Raddle's executable, which takes about 10 MB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Number of directed links.
+    /// Number of link slots: one for each port of a node, with or without a directed link.
     pub links: u64,
     /// Number of hosts and switches.
     pub nodes: u64,
@@ -240,7 +241,7 @@ impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { links, nodes, flows, ranks, .. } = self;
         write!(f, "about {}: ", show(self.total().0))?;
-        write!(f, "{} for {links} links and {nodes} nodes, ", show(self.fabric_bytes))?;
+        write!(f, "{} for {links} ports and {nodes} nodes, ", show(self.fabric_bytes))?;
         write!(f, "{} for {flows} flows at a time, ", show(self.flow_bytes))?;
         write!(f, "{} for their packets, ", show(self.packet_bytes))?;
         if *ranks > 0 {
@@ -352,7 +353,7 @@ mod tests {
             2,
             Each { packet: 100, payload: 1_500, room: u64::MAX, ..Each::default() },
         );
-        let text = "about 1.07 MB: 2.00 KB for 6 links and 4 nodes, 5.50 KB for 10 flows at a time, \
+        let text = "about 1.07 MB: 2.00 KB for 6 ports and 4 nodes, 5.50 KB for 10 flows at a time, \
                     2.00 KB for their packets, 8.19 KB for 2 ranks, 0 B for records";
         assert_eq!(estimate.to_string(), text);
         assert_eq!(estimate.json()["total_bytes"], estimate.total().0);

@@ -100,8 +100,8 @@ impl Family {
         Ok(document.with_memory(Some(Bytes(u64::MAX))).prepare()?.estimate.total())
     }
 
-    /// The largest fabric for which a run needs at most the memory `limit`; `None` if not even the smallest fabric
-    /// fits.
+    /// The largest fabric with at most [`MOST_HOSTS`] hosts for which a run needs at most the memory `limit`; `None` if
+    /// not even the smallest fabric fits.
     fn largest(&self, limit: Bytes) -> Result<Option<Feasible>, Problem> {
         let (sample, hosts) = (self.estimate(self.sample)?.0, (self.hosts)(self.sample));
         let memory = |n: u64| (self.hosts)(n).saturating_mul(sample).div_ceil(hosts);
@@ -117,8 +117,8 @@ impl Family {
     }
 }
 
-/// For each family, the largest fabric for which a run needs at most the memory `limit`, under the assumptions in
-/// [`ASSUMED`]. A family is left out if not even its smallest fabric fits.
+/// For each family, the largest fabric with at most 2^23 hosts for which a run needs at most the memory `limit`, under
+/// the assumptions in [`ASSUMED`]. A family is left out if not even its smallest fabric fits.
 ///
 /// # Errors
 /// If the memory of a small fabric cannot be estimated.

@@ -56,7 +56,10 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
     match named.parse().map(LinkId) {
         Ok(id) if id.index() < topology.link_slots() && topology.link(id).is_some() => Ok(vec![id]),
         Ok(id) => {
-            let hint = format!("links have numbers up to {}", topology.link_slots() - 1);
+            let hint = format!(
+                "link numbers are at most {}, and the numbers of ports without a link are unused",
+                topology.link_slots() - 1
+            );
             refuse(format!("the topology has no link {}", id.0), hint)
         }
         Err(_) => refuse(

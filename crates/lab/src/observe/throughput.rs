@@ -90,8 +90,9 @@ impl Throughput {
                 let Some(&FlowRecord { id: flow, .. }) = recorder.record_of(key) else { return };
                 let live = self.live.entry(flow).or_default();
                 let told = std::mem::replace(&mut live.told, Told { at: now, in_order, late });
-                // The receiver makes a report with the first packet that arrives after an interval. So this report
-                // describes the interval that contains the time of the previous report.
+                // The receiver reports when the first packet of an interval arrives. So from the previous report until
+                // this packet, the flow's packets arrived only in the interval of the previous report. The difference
+                // between the two reports belongs to that interval.
                 let bin = self.bin(told.at, flow);
                 bin.in_order = Some(in_order - told.in_order);
                 bin.late = Some(u64::from(late - told.late));
@@ -110,7 +111,8 @@ impl Throughput {
     }
 
     /// A row for each flow and each interval in which packets of the flow arrived, or a switch changed the flow's port.
-    /// The intervals extend up to `end`, the end of the run. The rows are in order of time.
+    /// Only intervals that begin before `end`, the end of the run, have rows, and the last interval is cut at `end`.
+    /// The rows are in order of time.
     pub(crate) fn records(self, end: Time) -> Vec<ThroughputRecord> {
         let (length, end) = (self.interval.as_ps(), end.as_ps());
         let begun = self.bins.range(..(end.div_ceil(length), 0));

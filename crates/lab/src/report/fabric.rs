@@ -1,4 +1,5 @@
-//! The fabric as the report draws it: nodes in tiers, in a grid or as a graph, and an edge for each duplex link.
+//! The fabric as the report draws it: nodes in tiers, in a grid or as a graph, and one edge for all links between two
+//! drawn nodes.
 //!
 //! In a large fabric, one node stands for all hosts that have links only to the same switch. One edge stands for the
 //! links of these hosts, and has the load of the busiest of these links.

@@ -30,7 +30,8 @@ struct Run {
 /// Runs with the same settings.
 struct Group {
     settings: Settings,
-    /// The labels of the first run without its seed. Empty if the run is not of a sweep or a figure.
+    /// The labels of the group's first run, except the label of the seed. Empty if the run is not of a sweep or a
+    /// figure.
     labels: Labels,
     runs: Vec<Run>,
 }
@@ -121,8 +122,9 @@ impl Groups {
         })
     }
 
-    /// The names that the sweeps of the runs give, without the sweeps of which all groups have the same label. `None` if
-    /// the groups are not of the same sweeps, or two groups have the same labels.
+    /// Names for the groups from their labels in sweeps. A sweep in which all groups have the same label is left out.
+    /// `None` if the first group has no labels, if the groups are of different sweeps, or if two groups have the same
+    /// labels.
     fn names_of_sweep(&self) -> Option<Names> {
         let first = &self.0.first()?.labels;
         let sweeps = |labels: &Labels| labels.iter().map(|(sweep, _)| sweep.clone()).collect::<Vec<_>>();

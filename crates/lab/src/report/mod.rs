@@ -135,7 +135,7 @@ impl Report {
     }
 }
 
-/// The runs and figures in the directories of the user.
+/// The runs and figures found in the directories that the user named.
 #[derive(Default)]
 struct Found {
     runs: Vec<PathBuf>,
@@ -148,13 +148,14 @@ struct Found {
 }
 
 impl Found {
-    /// The found run whose directory is `directory`. The two paths may be written differently.
+    /// The found run whose directory is `directory`. The path of the run and `directory` may be spelled differently:
+    /// both are made canonical before they are compared.
     fn run(&self, directory: &Path) -> Result<&Path, Error> {
         let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let wanted = whole(directory);
         self.runs.iter().map(PathBuf::as_path).find(|run| whole(run) == wanted).ok_or_else(|| Error::Usage {
             what: format!("{} is not a run in the directories of the report", directory.display()),
-            hint: "give the directory of a run: one that holds a summary.json".to_owned(),
+            hint: "give the directory of a run that lies in one of the report's directories and holds a summary.json".to_owned(),
         })
     }
 
@@ -162,9 +163,9 @@ impl Found {
         self.runs.len() + self.figures.len()
     }
 
-    /// Adds the run or the figure in a directory, and those in its folders. The runs of a sweep or a figure are in its
-    /// order, and other runs in the order of their names. A sweep can have been written into the folder of a run.
-    /// Hidden folders are left out.
+    /// Adds the run or the figure in a directory, and those in its folders. The runs of a sweep or a figure are in the
+    /// order of that sweep or figure, and other runs in the order of their names. The folders of a run are searched
+    /// too, because a sweep can have been written into them. Hidden folders are left out.
     fn search(&mut self, directory: &Path) -> Result<(), Error> {
         let before = self.runs.len();
         if directory.join(SUMMARY).exists() {

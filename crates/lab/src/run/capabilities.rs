@@ -132,9 +132,9 @@ const FEATURES: &[Feature] = &[
         key: "engine.provider",
         is_asked: |prepared| prepared.experiment.engine.provider.is_some(),
         lacks: Lacks {
-            packet: Some("only a live run uses several machines"),
-            flow: Some("only a live run uses several machines"),
-            lockstep: Some("only a live run uses several machines"),
+            packet: Some("only a live run can have processes between which a provider carries packets"),
+            flow: Some("only a live run can have processes between which a provider carries packets"),
+            lockstep: Some("only a live run can have processes between which a provider carries packets"),
             live: None,
         },
     },
@@ -171,8 +171,8 @@ const FEATURES: &[Feature] = &[
         is_asked: |prepared| prepared.experiment.record.queues,
         lacks: Lacks {
             flow: Some("the flow engine has no queues"),
-            lockstep: Some("the lockstep engine does not count queue lengths"),
-            live: Some("live runs do not count queue lengths"),
+            lockstep: Some("the lockstep engine keeps no histograms of queue lengths"),
+            live: Some("live runs keep no histograms of queue lengths"),
             ..Lacks::NOBODY
         },
     },
@@ -198,12 +198,12 @@ const FEATURES: &[Feature] = &[
     Feature {
         key: "record.imbalance",
         is_asked: |prepared| prepared.experiment.record.imbalance.is_some(),
-        lacks: Lacks { flow: Some("the flow engine does not sample links"), ..Lacks::NOBODY },
+        lacks: Lacks { flow: Some("the flow engine does not measure imbalance"), ..Lacks::NOBODY },
     },
     Feature {
         key: "record.throughput",
         is_asked: |prepared| prepared.experiment.record.throughput.is_some(),
-        lacks: Lacks { flow: Some("the flow engine counts only the bytes of whole flows"), ..Lacks::NOBODY },
+        lacks: Lacks { flow: Some("the flow engine has no packet arrivals to count"), ..Lacks::NOBODY },
     },
     Feature {
         key: "record.pcap",

@@ -86,8 +86,8 @@ pub(crate) fn run<'a>(
 /// Runs this process's part of a rack. The host process keeps the results.
 ///
 /// # Errors
-/// If the processes cannot connect to each other, if the rack or a namespace cannot be created, or if another process
-/// is lost before the end.
+/// If the processes cannot connect to each other, if the run is stopped before they have connected, if the rack or a
+/// namespace cannot be created, or if another process is lost before the end.
 pub fn join(mut prepared: Prepared, control: Control<'_>) -> Result<Shared, Error> {
     let _graceful = Graceful::begin();
     let mut watch = Watch::new(control, &prepared);

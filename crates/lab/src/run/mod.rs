@@ -207,8 +207,9 @@ pub(crate) struct Sinks<'a> {
     pub(crate) capture: Option<Capture>,
 }
 
-/// Runs a prepared experiment without packet capture and queue samples. `flow` receives each flow's record as soon as
-/// the flow is done, and the records of unfinished flows at the end.
+/// Runs a prepared experiment. Captures no packets, and discards the samples of queue lengths that
+/// `record.queue_lengths` asks for. `flow` receives each flow's record as soon as the flow is done, and the records of
+/// unfinished flows at the end.
 ///
 /// # Errors
 /// - If `flow` fails, if packets or bytes are not conserved, or if a packet is lost despite flow control.

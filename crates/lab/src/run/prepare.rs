@@ -229,8 +229,8 @@ impl Document {
         Ok(prepared)
     }
 
-    /// Estimates the memory of a run. Measures the parts of some nodes, with a scheme that is built only for the
-    /// estimate.
+    /// Estimates the memory of a run, with a scheme that is built only for the estimate. Measures the scheme's parts at
+    /// some nodes. For the flow engine, counts instead the links that the first flows cross.
     fn estimate(
         &self,
         experiment: &Experiment,

@@ -85,7 +85,7 @@ struct Percentiles {
 }
 
 impl Percentiles {
-    /// Computes the percentiles of each class over the flows in the table `flows`.
+    /// Computes the percentiles of each class over the finished flows in the table `flows`.
     fn read(flows: &Path) -> Result<[Self; SizeClass::WITH_ALL.len()], RecordsError> {
         let mut classes = SizeClass::WITH_ALL
             .map(|_| Self { fct_us: Quantiles::new(&PERCENTILES), slowdown: Quantiles::new(&PERCENTILES) });
@@ -118,7 +118,8 @@ const PS_PER_US: f64 = 1e6;
 #[derive(Debug, Clone, Copy, Default)]
 struct Deadlines {
     flows: u64,
-    /// Number of flows whose sender knew by the deadline that the flow was complete.
+    /// Number of delivered flows whose sender knew by the deadline that the flow was complete. With a transport without
+    /// acknowledgements, the sender must have sent the last byte by the deadline.
     met: u64,
 }
 
@@ -309,7 +310,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// True if the measurement is valid. It is invalid only for a live run with which the machine could not keep pace.
+    /// True if the measurement is valid. It is invalid only for a live run with which the machine could not keep pace,
+    /// or during which other virtual machines took too much CPU time.
     #[must_use]
     pub fn is_faithful(&self) -> bool {
         self.outcome.fidelity.is_none_or(|fidelity| fidelity.verdict == Verdict::Faithful)
@@ -446,7 +448,7 @@ impl fmt::Display for Summary {
         } else {
             writeln!(
                 f,
-                "offered      mean size {mean_size} B; host load {host} of the hosts' link rates; all links {fabric}"
+                "offered      mean size {mean_size} B; host load {host} of the rates of the hosts' fastest links; load of all links {fabric}"
             )?;
             if network_load.is_some() {
                 let load = percent(*network_load);

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct Survey {
     /// The number of flows, their sizes and the offered load.
     pub(crate) facts: Facts,
-    /// The largest priority number of a flow. The class with this number is served last.
+    /// The largest priority number of a flow. Packets with this number are served last.
     pub(crate) most_priority: u8,
     /// True if the application of at least one flow produces bytes at a limited rate.
     pub(crate) is_paced: bool,

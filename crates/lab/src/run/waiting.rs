@@ -28,7 +28,10 @@ pub(super) fn refuse_waiting(
         .filter_map(|(id, since)| {
             let (link, lost) = (topology.link(id)?, links[id.index()].drops);
             let since = since.since(Time::ZERO);
-            Some(format!("the link {}->{} went down at {since} and lost {lost} packets", link.from, link.to))
+            Some(format!(
+                "the link {}->{} went down at {since}, and lost {lost} packets during the whole run",
+                link.from, link.to
+            ))
         })
         .collect();
     let mut what = format!("the run has stopped, but programs have not finished: {}", few(waiting));
@@ -87,7 +90,7 @@ mod tests {
         let text = refused(&["rank 0 receives from 1"], at(3)).expect_err("it waits");
         assert!(
             text.contains(
-                "rank 0 receives from 1. Failed links: the link 0->2 went down at 1 ms and lost 7 packets"
+                "rank 0 receives from 1. Failed links: the link 0->2 went down at 1 ms, and lost 7 packets during the whole run"
             ),
             "{text}"
         );

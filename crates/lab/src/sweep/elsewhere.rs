@@ -46,7 +46,7 @@ struct Task {
 /// Does a task in this process, on one thread. Writes the results into a new directory.
 ///
 /// # Errors
-/// If the text is not a task, or in the cases of [`run_into`].
+/// If the text is not a task, if its experiment is wrong, or in the cases of [`run_into`].
 pub fn do_task(
     task: &str,
     registry: &Arc<Registry>,
@@ -89,7 +89,7 @@ impl Job<'_> {
         if !Contents::read(part.path())?.is_finished(self.origin) {
             return Err(Error::Usage {
                 what: format!(
-                    "the results of `{}` come from another build of Raddle, or from other input files",
+                    "the results of `{}` are damaged, or come from another build of Raddle or from other input files",
                     self.cell.name()
                 ),
                 hint: "install the same build of Raddle on all machines, and give them the same files"
@@ -261,7 +261,7 @@ values = ["100 ns", "2 us"]
         let error = swept(folder.path(), Some(&elsewhere), false).expect_err("refused");
         assert_eq!(
             error.to_string(),
-            "the results of `2 us` come from another build of Raddle, or from other input files"
+            "the results of `2 us` are damaged, or come from another build of Raddle or from other input files"
         );
         assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
     }

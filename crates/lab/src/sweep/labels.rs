@@ -1,5 +1,5 @@
-//! The file that keeps the labels of the runs of a sweep or a figure, from which `raddle report` takes the names and the
-//! order of its groups.
+//! The file with the labels of the runs of a sweep or a figure. `raddle report` takes the names and the order of its
+//! groups from this file.
 
 use super::results;
 use crate::Error;

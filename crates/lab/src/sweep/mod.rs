@@ -79,7 +79,7 @@ pub fn slug(name: &str) -> String {
 pub struct Control<'a> {
     /// Maximum number of threads. Up to this number of cells run at the same time. If there are fewer cells, the
     /// threads are divided equally among them. If a cell is a live run, the cells run one after the other, each on one
-    /// thread.
+    /// thread, but a live run still has its own polling threads.
     pub threads: usize,
     /// The runs stop early if this flag is set.
     pub stop: &'a AtomicBool,
@@ -91,17 +91,18 @@ pub struct Control<'a> {
     pub elsewhere: Option<&'a dyn Elsewhere>,
     /// Called repeatedly with the index of a cell and the state of its run.
     pub progress: &'a (dyn Fn(usize, &RunState) + Sync),
-    /// Called when a cell has ended, with the index of the cell and how it ended. Not called if nothing runs, because no
-    /// cell can run or the sweep fails fast.
+    /// Called when a cell has ended, with the index of the cell and how it ended. Not called if no cell can run, or if
+    /// `fail_fast` is true and one of the cells cannot run.
     pub ended: &'a (dyn Fn(usize, &CellEnd) + Sync),
 }
 
 /// Runs the cells into subfolders of `out`. A cell is skipped if its folder has a finished and undamaged run of the
-/// same inputs. All cells are checked before the first one runs, and those whose settings do not fit together are
-/// refused. The result has an entry for each cell, which is `None` if the cell did not begin.
+/// same inputs, except for a live run that was not faithful. All cells are checked before the first one runs, and those
+/// whose settings do not fit together are refused. The result has an entry for each cell, which is `None` if the cell
+/// did not begin.
 ///
 /// # Errors
-/// - If the file is wrong, or no cell can run.
+/// - If the experiment's file is wrong, or no cell can run.
 /// - If two cells would share a folder, or a label is not a valid folder name.
 /// - If `out` holds results that are not a sweep, a folder's contents may not be replaced, or another process writes
 ///   into `out`.

@@ -68,11 +68,13 @@ impl Results {
     }
 
     /// Reads the summaries of the cells that ran, and writes the table and the plots of `document` into the folder
-    /// `sweep_results` in `out`. An earlier table there is replaced. `ends` has an entry for each cell. If the sweep was
-    /// stopped, the table has the partial runs too, and nothing is drawn. `None` if no cell ran.
+    /// `sweep_results` in `out`. An earlier table there is replaced, unless it is complete and the new table is not.
+    /// `ends` has an entry for each cell. If the sweep was stopped, the table has the partial runs too, and nothing is
+    /// drawn. `None` if no cell ran.
     ///
     /// # Errors
-    /// If a cell has no summary, a plot is wrong, or a file cannot be written.
+    /// If a cell that ran has no summary, a plot is wrong, existing results may not be replaced, or a file cannot be
+    /// written.
     pub fn write(
         document: &Document,
         cells: &[Cell],

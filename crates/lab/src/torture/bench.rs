@@ -10,7 +10,7 @@ use toml::Table;
 
 /// The property that a panic violates.
 pub(super) const NO_PANIC: &str = "nothing panics";
-/// The property that a run violates if it never ends.
+/// The property that is violated if a piece of work does not end within [`PATIENCE`].
 pub(super) const ENDS: &str = "every run ends";
 
 /// Time limit of a piece of work, in seconds. It is counted as a number of waits of one second each, so that time in
@@ -55,7 +55,7 @@ pub(super) fn guarded<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
-    Err(violation(ENDS, format!("the run took more than {PATIENCE} s")))
+    Err(violation(ENDS, format!("drawing or running the experiment took more than {PATIENCE} s")))
 }
 
 /// The text of the first panic since [`Panics::take`] was last called.

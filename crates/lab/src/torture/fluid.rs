@@ -8,8 +8,8 @@
 //! - the time to cross the path three times (a handshake and the data), since the path need not be a shortest one
 //!
 //! The path counts as one link per node of the fabric, each with the traffic of the busiest link. The bound is twice
-//! this sum, because of headroom and because rates are updated with a delay. The time until the last flow of the run
-//! starts is added.
+//! this sum, because of headroom and because rates are updated with a delay. The time from the flow's start to the last
+//! start of a flow is added.
 
 use super::invariants::Seen;
 use super::ran::Ran;

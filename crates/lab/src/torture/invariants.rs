@@ -69,8 +69,8 @@ fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     ))
 }
 
-/// Checks that hosts report no unknown flows. Runs with corruption are not checked, because a damaged packet may appear
-/// to belong to another flow.
+/// Checks that hosts report no unknown flows, and no flows that have already finished. Runs with corruption are not
+/// checked, because a damaged packet may appear to belong to another flow.
 fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const PROPERTY: &str = "a flow is delivered once, and hosts report only their own flows";
     let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
@@ -98,14 +98,14 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
 
 /// Checks lower bounds of FCTs. In every fabric, an FCT is at least the time in which all links of the receiver
 /// together carry the flow's bytes, plus the shortest propagation delay of the fabric for each hop of the ideal path.
-/// In a tree, an FCT is at least the ideal FCT, too. Elsewhere a flow can use several paths at once, and its FCT can be
-/// less than the ideal FCT on one path.
+/// In a tree, an FCT is at least the ideal FCT, too, unless packets wait less than the ideal FCT assumes (see below).
+/// Elsewhere a flow can use several paths at once, and its FCT can be less than the ideal FCT on one path.
 ///
 /// Runs in which packets can be damaged are not checked: damaged packets can make a receiver believe that it has bytes
 /// that never arrived.
 fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     const ALONE: &str = "no flow is faster than it would be alone";
-    const POSSIBLE: &str = "no flow is faster than its hosts' links";
+    const POSSIBLE: &str = "no flow is faster than its receiver's links and the propagation delays allow";
     const TAGS: [&str; 3] = ["expeditus", "conga", "conga-flow"];
     let damaged = prepared.experiment.errors.as_ref().is_some_and(|errors| errors.corruption > 0.0);
     if damaged {
@@ -135,7 +135,7 @@ fn ideals(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         let transfer = u128::from(flow.size_bytes) * 8 * 1_000_000_000_000 / rate.max(1);
         let least = u128::from(u64::from(flow.hops) * delay) + transfer;
         if u128::from(fct) < least {
-            return Err((POSSIBLE, format!("{flow:?}, which takes {least} ps at least")));
+            return Err((POSSIBLE, format!("{flow:?} took less than {least} ps")));
         }
         if is_tree && !waits_less && fct < flow.ideal_fct_ps {
             return Err((ALONE, format!("{flow:?}")));

@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use toml::Table;
 
-/// The experiments to try.
+/// The experiments to try, the limits of their number and time, and the folder for those that fail.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The seed of the first experiment. The other experiments have the seeds that follow.

@@ -45,7 +45,8 @@ pub(super) fn run(document: &Document, threads: Threads) -> Result<Ran, Error> {
 }
 
 impl Ran {
-    /// The names of the tables in which the two runs differ, and `digest` if their digests differ.
+    /// The names of the compared tables in which the two runs differ, and `digest` if their digests differ. The tables
+    /// of `record.series` are not compared.
     pub(super) fn differs(&self, other: &Self) -> Vec<&'static str> {
         let (one, two) = (&self.outcome, &other.outcome);
         let tables = [

@@ -20,8 +20,8 @@ enum Step {
     Place(usize),
 }
 
-/// Makes the experiment of `violation` smaller, as long as it still violates the same property. Returns the violation
-/// of the smallest experiment that was found.
+/// Makes the experiment of `violation` smaller, as long as a smaller experiment violates the same property. Tries up to
+/// [`ATTEMPTS`] experiments. Returns the violation of the smallest experiment that was found.
 pub(super) fn shrink(mut violation: Violation, registry: &Arc<Registry>) -> Violation {
     let mut attempts = 0;
     let mut number = 0;

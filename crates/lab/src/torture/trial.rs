@@ -114,7 +114,10 @@ fn resolved(prepared: &Prepared, registry: &Arc<Registry>) -> Result<Document, S
     let experiment = again.prepare().map_err(|problem| problem.to_string())?.experiment;
     match experiment.resolved == *resolved {
         true => Ok(again),
-        false => Err(format!("it resolves to\n{}\nand that to\n{}", resolved, experiment.resolved)),
+        false => Err(format!(
+            "the experiment resolves to\n{}\nand the resolved experiment resolves to\n{}",
+            resolved, experiment.resolved
+        )),
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn hosts(
     registry().build(transport, &plan, &Settings::defaults(&[])).expect("a fabric that fits")
 }
 
-/// Makes PFC with the given thresholds in bytes. The largest packet has `packet` bytes.
+/// Makes PFC with the given buffer size and thresholds (XOFF, XON), in bytes. The largest packet has `packet` bytes.
 pub(crate) fn pfc(topology: &Arc<Topology>, packet: u32, [buffer, xoff, xon]: [u64; 3]) -> FlowControls {
     let pfc = registry().flow_control("pfc").expect("built in");
     let thresholds = [("buffer", buffer), ("xoff", xoff), ("xon", xon)];

@@ -15,9 +15,9 @@ const FULL: u64 = 1_500;
 const XOFF: u64 = 30 * FULL;
 const XON: u64 = 25 * FULL;
 
-/// Returns by how many bytes the peak buffer occupancy of a switch's port exceeds XOFF. The run has at least 50 pauses.
-/// Host 0 sends at line rate to host 1, whose link has about a fiftieth of this rate. If `is_busy`, host 2 sends to
-/// host 0 at line rate, so pauses wait behind packets on the link to host 0.
+/// Returns by how many bytes the peak buffer occupancy of the switch's port to host 0 exceeds XOFF. The run has at
+/// least 50 pauses. Host 0 sends at line rate to host 1, whose link has about a fiftieth of this rate. If `is_busy`,
+/// host 2 sends to host 0 at line rate, so pauses wait behind packets on the link to host 0.
 fn most_above_xoff(rate: Rate, delay: Duration, is_busy: bool) -> f64 {
     let star = builders::single_switch(3, rate, delay).expect("a star");
     let uplink = |host| star.link_id(NodeId(host), PortId(0));

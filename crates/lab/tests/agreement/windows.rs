@@ -92,8 +92,8 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 
 const RATE: Rate = Rate::from_gbps(10);
 
-/// Compares the queue of DCTCP with its sawtooth. The tolerance accounts for whole packets: one packet of each flow at
-/// the top of the sawtooth, and another packet at the bottom.
+/// Compares the queue of DCTCP with the closed form of its sawtooth. The tolerance accounts for whole packets: one
+/// packet per flow at the top of the sawtooth, and one packet per flow at the bottom.
 pub(crate) fn dctcp() -> Witness {
     let cases = [1_u32, 2, 8].into_iter().flat_map(|count| {
         let n = f64::from(count);

@@ -87,8 +87,8 @@ fn what_only_packets_have_is_refused_by_its_key() {
     for (keys, words) in [
         (&["record.queues=true"][..], "queue"),
         (&["record.queue_lengths=1 us"], "queue"),
-        (&["record.throughput=1 ms"], "whole flows"),
-        (&["record.imbalance=1 ms"], "does not sample links"),
+        (&["record.throughput=1 ms"], "no packet arrivals"),
+        (&["record.imbalance=1 ms"], "does not measure imbalance"),
         (&["record.pcap=all"], "no packets"),
         (&["scheme.transport=udp"], "`udp` has no fluid model"),
         (&["engine.kind=packet", "engine.grid=1 ms"], "only the flow engine"),

@@ -597,7 +597,8 @@ fn table(base: &str, text: &str) -> String {
     header.trim_matches(['[', ']']).replace('.', "_")
 }
 
-/// Checks one golden file for each table, with one section for each mistake.
+/// Checks one golden file for each table of the experiments, one for contradictions and one for overrides. Each file
+/// has one section for each mistake.
 #[test]
 fn every_mistake_points_into_the_text() {
     let mut goldens = BTreeMap::<String, String>::new();

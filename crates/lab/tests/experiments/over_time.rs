@@ -205,8 +205,8 @@ fn series_of_the_flow_engine_hold_the_loads_of_its_links() {
     }
     assert!(of("series.parquet", "delivered_bytes").iter().sum::<u64>().abs_diff(1_800_000) <= 128);
     assert!(of("series.parquet", "queue_bytes").iter().all(|&queue| queue == 0));
-    // Each sender gets a third of the receiver's link, which is 3.33 Gbps, less the headers. This rate lasts until all
-    // flows end together.
+    // Each sender gets a third of the rate of the receiver's link: 3.33 Gbps, less the headers. This rate lasts until
+    // all flows end together.
     let [from, to, src, sent] =
         ["from_ps", "to_ps", "src", "bytes"].map(|name| of("rate_series.parquet", name));
     let gbps: Vec<f64> = (0..src.len())

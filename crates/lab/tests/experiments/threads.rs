@@ -234,7 +234,8 @@ fn runs_of_expeditus_and_clairvoyant() {
     assert_eq!(digests.len(), 6, "the results of all six runs differ");
 }
 
-/// Runs lossless Ethernet with pauses, congestion notices, rate limiters and port shares.
+/// Runs lossless Ethernet with pauses, congestion notices and rate limiters. One of the runs has ETS queues, which
+/// share a port's rate among classes.
 #[test]
 fn runs_of_lossless_ethernet() {
     let fabric = FABRICS[7];

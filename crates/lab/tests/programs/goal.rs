@@ -274,7 +274,7 @@ fn a_program_that_a_failed_link_stops_names_the_link() {
     assert_eq!(error.exit_code(), 3);
     let text = error.to_string();
     assert!(text.contains("rank 0 waits") || text.contains("rank 1 waits"), "{text}");
-    assert!(text.contains("Failed links: the link 0->2 went down at 1 us and lost "), "{text}");
+    assert!(text.contains("Failed links: the link 0->2 went down at 1 us, and lost "), "{text}");
     let (outcome, _) = failed("repair = \"5 ms\"").unwrap();
     assert!(
         outcome.makespan_ps().is_some_and(|makespan| makespan > 5_000_000_000),

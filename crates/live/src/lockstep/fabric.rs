@@ -106,7 +106,8 @@ impl<O: Observer> Fabric<O> {
         *self.topology.link(link).expect("the topology must have the link")
     }
 
-    /// Decodes a packet that has arrived over a link, and passes the packet to the node unless it is for flow control.
+    /// Decodes a packet that has arrived over a link, and passes the packet to the node unless flow control handles the
+    /// packet. If the bytes cannot be decoded, counts the packet as malformed and tells the node.
     pub(super) fn receive(&mut self, node: &mut Node<Self>, link: LinkId, bytes: Vec<u8>) {
         let port = self.end(link).to_port;
         self.totals.packet_hops += 1;

@@ -9,13 +9,13 @@
 //!   packet handed to a FIFO at `now` starts at `max(now, free_at)`, frees the port one serialization delay later,
 //!   and arrives one propagation delay after that.
 //! - A port may have an agent, which sees packets arrive, join the queue and leave, and may write into them. If a port
-//!   has an agent or a queue of its own, the host is told when one of its own packets has left the port.
+//!   has an agent or a queue of its own, the host is told when a packet that the host sent has left the port.
 //! - A credit crosses a link in the link's propagation delay, and uses no bandwidth.
 //! - Events at the same time are handled in this order: arrivals, by link; ends of transmissions at ports with agents
 //!   or queues, by link; credits, by link; flow control, by link; ticks of agents, by link; ticks of forwarders and of
 //!   topology discovery, by node; wake-ups, by node; starts of flows, in the order of the workload.
-//! - A noisy link loses and damages packets as they arrive. A damaged packet that can still be decoded continues with
-//!   its new content. If a packet cannot be decoded, the receiving node's host is told.
+//! - A noisy link loses and damages packets and credits as they arrive. A damaged packet that can still be decoded
+//!   continues with its new content. If a packet cannot be decoded, the receiving node's host is told.
 //! - A packet that arrives at a node goes to the node's forwarder, which decides whether it is for the node's host. A
 //!   node without a forwarder delivers every packet that arrives, and sends by port 0.
 //!
@@ -110,9 +110,10 @@ impl<O: Observer> Lockstep<O> {
         Self { nodes, flows, rest: period.map(Rest::new), fabric }
     }
 
-    /// Gives each port the agent, if any, that `agent` makes for the link that leaves the port. If a port with an agent
-    /// has no queue [of its own](Self::with_queues), its queue has the limits that were set
-    /// [before](Self::with_limits). These limits do not count the packet in service.
+    /// Gives each port the agent, if any, that `agent` makes for the link that leaves the port. A port that has an
+    /// agent but no queue [of its own](Self::with_queues) gets a FIFO with the limits that were set
+    /// [before](Self::with_limits), but without their marking thresholds. The limits of this FIFO do not count the
+    /// packet in service.
     #[must_use]
     pub fn with_agents(mut self, mut agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         let Fabric { served, fifos, .. } = &mut self.fabric;
@@ -124,7 +125,7 @@ impl<O: Observer> Lockstep<O> {
         self
     }
 
-    /// Limits the plain FIFOs of all ports.
+    /// Sets the limits and the marking thresholds of the plain FIFOs of all ports.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.fabric.ports.iter_mut().for_each(|port| *port = limits.of_port(*port));
@@ -158,7 +159,7 @@ impl<O: Observer> Lockstep<O> {
     ) -> Self {
         for (link, served) in self.fabric.served.iter_mut().enumerate() {
             if let Some(control) = control(LinkId::of(link)) {
-                served.as_mut().expect("a port with flow control must have `Served` state").control =
+                served.as_mut().expect("a port with flow control must have a queue or an agent").control =
                     Some(Control::new(control));
             }
         }
@@ -241,9 +242,9 @@ impl<O: Observer> Lockstep<O> {
         self.rest.as_mut().is_none_or(|rest| rest.look(is_still, have_changed))
     }
 
-    /// Handles all events up to and including the time `at`, and sets the clock to `at` even if no event is left. An
-    /// application can then open streams or append bytes to them. Returns true if the fabric is at rest, as
-    /// [`run`](Self::run) does.
+    /// [Runs](Self::run) up to and including the time `at`, and then sets the clock to `at`, even if the fabric came to
+    /// rest earlier. An application can then open streams or append bytes to them. Returns true if the fabric is at
+    /// rest, as [`run`](Self::run) does.
     ///
     /// # Panics
     /// In the same cases as [`run`](Self::run), and if `at` is in the past.
@@ -254,7 +255,8 @@ impl<O: Observer> Lockstep<O> {
         at_rest
     }
 
-    /// The time of the latest handled event, or the limit at which the run stopped.
+    /// The current virtual time: the time of the latest handled event, or the time to which [`run`](Self::run) or
+    /// [`advance`](Self::advance) has moved the clock.
     pub fn now(&self) -> Time {
         self.fabric.now
     }

@@ -7,7 +7,7 @@ use raddle_core::{Bytes, Flow, FlowId, FlowKey, NodeId, Observer, Packet, Report
 use raddle_wire::FlowRange;
 use std::collections::BTreeMap;
 
-/// The reason why a stream could not be opened or changed.
+/// The reason why an operation on a stream failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StreamError {
     /// The host of the stream's source does not support streams.

@@ -109,8 +109,8 @@ impl Build<'_> {
         out
     }
 
-    /// Indexed by [`LinkId`]: the state of each port. The limit of a port is half the capacity of its ring, in bytes of
-    /// full packets.
+    /// Indexed by [`LinkId`]: the state of each port. The limit of a port, in bytes, is half the capacity of its ring
+    /// times the maximum packet size.
     fn ports(&self) -> Vec<PortState> {
         let most = Bytes((self.config.ring / 2 * self.config.packet_bytes) as u64);
         let idle = |id| {

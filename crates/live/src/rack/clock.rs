@@ -25,8 +25,9 @@ enum Source {
     /// The processor's counter, and its value at the start. Only a rack of one process uses the counter, because each
     /// process measures the counter's frequency itself.
     Counter(quanta::Clock, u64),
-    /// The start of the run, in ns of the host's system clock, and the offset of that clock. All processes have the
-    /// same start. The party is the set of processes that share the rack, and the host is one of these processes.
+    /// The start of the run, in ns of the system clock of the party's host process, and the offset of that clock from
+    /// this machine's. All processes have the same start. A party is the set of processes that share the rack. One of
+    /// them is the party's host.
     System(u64, Arc<Offset>),
 }
 
@@ -66,7 +67,7 @@ impl Offset {
     }
 }
 
-/// The system's clock, in ns.
+/// The system's monotonic clock, in ns.
 pub(crate) fn system_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64

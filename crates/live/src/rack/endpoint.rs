@@ -1,5 +1,5 @@
-//! Endpoints connect programs to a rack. A program opens streams to other nodes, sends bytes, and receives bytes. An
-//! [`Endpoint`] can be used from any thread, while another thread [runs](super::Rack::run) the rack.
+//! Endpoints connect programs to a rack. A program opens streams to other nodes, sends bytes, and receives bytes. A
+//! thread of the program uses the [`Endpoint`] while another thread [runs](super::Rack::run) the rack.
 
 use raddle_core::{Flow, FlowId, FlowKey, NodeId, Time};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,7 +38,7 @@ pub enum NoEndpoint {
     #[error("this process runs no node {0}")]
     NoNode(NodeId),
     /// The host of the node does not support streams.
-    #[error("the transport at node {0} does not support streams; R2C2 supports them with `reliable = true`")]
+    #[error("the host at node {0} does not support streams; build it from a plan with `streams = true`")]
     NotCarried(NodeId),
     /// The rack runs the flows of a workload.
     #[error("endpoints exist only in a rack without a workload")]
@@ -68,7 +68,7 @@ pub struct Received {
     pub from: NodeId,
     /// The stream. No other stream that arrives at this node at the same time has the same key.
     pub stream: FlowKey,
-    /// The bytes. They may be empty at the end of a stream.
+    /// The bytes. Empty if `is_end` is true.
     pub bytes: Vec<u8>,
     /// True if the sender has closed the stream, so that no more bytes follow.
     pub is_end: bool,
@@ -154,7 +154,7 @@ impl Endpoint {
     }
 }
 
-/// The sending end of a stream. Dropping this value ends the stream.
+/// The sending end of a stream. Dropping this value closes the stream after all bytes that were sent.
 #[derive(Debug)]
 pub struct Outgoing {
     id: FlowId,
@@ -255,9 +255,8 @@ impl Window {
     }
 }
 
-/// The polling thread's end of a window. Dropping it ends the stream, so that no more bytes are sent. A rack can end
-/// before the polling thread has received the request to open the stream. In this case, dropping the request ends the
-/// stream.
+/// The polling thread's end of a window. Dropping this value makes the program's sends fail. A rack can end before the
+/// polling thread has received the request to open the stream. In this case, dropping the request has the same effect.
 #[derive(Debug)]
 pub(super) struct Polled(Arc<Window>);
 

@@ -114,8 +114,9 @@ pub(super) struct Fabric {
     pub(super) fifos: Vec<Fifo>,
     /// True if relays copy packets: [`Config::copies`](super::Config::copies).
     pub(super) copies_at_hops: bool,
-    /// Number of times that a whole packet was copied: to another slot, from another machine, or for decoding or
-    /// rewriting. A copy for decoding or rewriting counts only if the packet has more than [`LONG_FRONT`] bytes.
+    /// Number of times that a whole packet was copied: to another slot, from another machine, to decode a header for
+    /// which [`LONG_FRONT`] bytes are not enough, or to rewrite a packet of more than [`LONG_FRONT`] bytes. Other
+    /// copies, for example to check or deliver a packet, do not count.
     pub(super) copies: u64,
     /// Number of packets and credits that were put into rings.
     pub(super) put: u64,
@@ -296,7 +297,8 @@ impl Fabric {
         came.is_some_and(|held| self.patch(held, packet)) || self.write_anew(slot, packet, came)
     }
 
-    /// Writes a whole packet into its slot, except for a payload that the slot already holds.
+    /// Writes a packet into its slot. If possible, writes only the header in front of a payload that the slot already
+    /// holds. If `fills` is false, may write only the first bytes of a new payload.
     fn write_anew(&mut self, slot: u32, packet: &Packet, came: Option<Held>) -> bool {
         let payload = packet.header.payload_len();
         let len = (packet.shim.wire_len() + packet.header.wire_len() + payload).max(packet.size as usize);

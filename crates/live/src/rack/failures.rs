@@ -192,7 +192,8 @@ impl Worker {
         }
     }
 
-    /// Drops a packet that was in flight when its link failed.
+    /// Drops a packet or a credit that was put into the ring of its link before the link failed, or later by a sender
+    /// that had not yet applied the failure.
     pub(super) fn lose_cut(&mut self, i: usize, entry: Entry) {
         let (link, failed_at) = (self.incoming[i].link, self.incoming[i].was_cut_at(entry));
         let packet = match self.fabric.open_whole(entry) {

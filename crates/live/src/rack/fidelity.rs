@@ -9,7 +9,8 @@ use std::fmt;
 /// Counts events that reduce the fidelity of a run. The counts need the same memory for a run of any length.
 #[derive(Debug)]
 pub(crate) struct Meter {
-    /// Lateness, in ns of real time, of packets that were late by [`NEAR`] ns or more.
+    /// Lateness, in ns of real time, of packets that were late by [`NEAR`] ns or more, and of all
+    /// [absorbed](Self::absorb) packets.
     lateness: Histogram<u64>,
     /// Number of packets that were late by less than [`NEAR`] ns, indexed by lateness in ns. An array takes fewer
     /// instructions than the histogram.
@@ -186,7 +187,7 @@ pub struct Fidelity {
     pub wrong_payloads: u64,
     /// Seconds of real time per second of virtual time, apart from holds.
     pub dilation: u64,
-    /// The verdict on the run, which follows from these numbers.
+    /// The verdict on the run.
     pub verdict: Verdict,
 }
 

@@ -94,8 +94,8 @@ struct Coming {
     peer: Peer,
     /// The longest accepted time between the arrival of a packet and its due time.
     horizon: Duration,
-    /// The time at which the data ring's next entry was first found incomplete, in ns. `None` if this entry is
-    /// complete.
+    /// The time at which the data ring's next entry was first found incomplete, in ns. `None` if no part of this entry
+    /// has arrived, or this entry is complete.
     partial_since: Option<u64>,
 }
 

@@ -2,12 +2,12 @@
 //! specifications/live.md).
 //!
 //! The rack's nodes are the same objects as in the simulators. A link is a ring of slot numbers in shared memory. A
-//! packet's bytes stay in their slot from the sender to the receiver. Each packet carries the time at which it is due
-//! at the next node: the start of its transmission plus its serialization delay plus the link's propagation delay. A
-//! node computes with due times rather than with the clock, so that lateness does not add up over hops. If a packet is
-//! late by more than four times the serialization delay of a full packet, the node uses the clock instead: the packet
-//! has slipped. [`Fidelity`] reports the share of slips, and whether the run's results are valid for the modeled
-//! fabric.
+//! packet's bytes stay in their slot from the sender to the receiver, unless [`Config::copies`] is set or a link leads
+//! to another machine. Each packet carries the time at which it is due at the next node: the start of its transmission
+//! plus its serialization delay plus the link's propagation delay. A node computes with due times rather than with the
+//! clock, so that lateness does not add up over hops. If a packet is late by more than four times the serialization
+//! delay of a full packet, the node uses the clock instead: the packet has slipped. [`Fidelity`] reports the number of
+//! slips, and whether the run's results are valid for the modeled fabric.
 
 mod build;
 mod clock;
@@ -66,20 +66,23 @@ use worker::Worker;
 pub struct Config {
     /// Seconds of real time per second of virtual time, at least 1.
     pub dilation: u32,
-    /// Number of polling threads of each process. Each thread serves its own nodes and needs a core of its own.
+    /// Number of polling threads of each process, at most one per node of the process. Each thread serves its own nodes
+    /// and needs a core of its own.
     pub threads: usize,
     /// Maximum size of a packet in bytes.
     pub packet_bytes: usize,
-    /// Total number of packet slots, over all threads that share memory. A packet that finds no free slot is dropped.
+    /// Total number of packet slots, over all threads that share memory. Each thread gets an equal share, and drops a
+    /// packet if none of its own slots is free.
     pub slots: u32,
-    /// Maximum number of packets that a link holds, waiting and in flight. Must be a power of two.
+    /// Maximum number of packets in a link's ring: packets in flight, and packets that wait in a plain FIFO. Must be a
+    /// power of two.
     pub ring: usize,
     /// Decoders of the headers that nodes can read.
     pub decoders: Decoders,
     /// The virtual time at which to stop, even if flows are left.
     pub time_limit: Option<Time>,
-    /// If true, each relay copies a packet into a slot of its own, like a network card that writes into the node's
-    /// memory. This measures the cost of copies. If false, a packet stays in its slot.
+    /// If true, each relay copies each packet into a new slot, like a network card that writes into the node's memory.
+    /// A run then shows the cost of copies. If false, a packet stays in its slot.
     pub copies: bool,
     /// The libfabric provider that moves packets to other machines, in a party that meets at a TCP address.
     pub provider: Provider,
@@ -108,7 +111,7 @@ pub enum NoRack {
     /// The system refuses the memory.
     #[error(transparent)]
     Memory(#[from] NoMemory),
-    /// Another process is gone.
+    /// Another process is gone, has sent an invalid message, or did not answer in time.
     #[error(transparent)]
     Lost(#[from] Lost),
     /// libfabric cannot move packets to the other machines.
@@ -134,8 +137,9 @@ impl Default for Config {
     }
 }
 
-/// At this dilation or more, all bytes of payloads are written and checked. At smaller dilations, only the bytes in the
-/// cache line in which the payload begins are written and checked.
+/// At this dilation or more, all bytes of the flows' payloads are written and checked. At smaller dilations, only the
+/// bytes in the cache line in which the payload begins are written and checked. If the packet's checksum covers the
+/// payload, the payload is then zeros, and only the checksum is checked.
 const FILLS_FROM: u32 = 4;
 
 /// A rack.

@@ -1,5 +1,5 @@
-//! The payloads of a live run. A payload's bytes are a function of the flow and of the position in the flow, so that a
-//! receiver can check the bytes.
+//! The payloads of a live run's flows, in a rack without programs. A payload's bytes are a function of the flow's key
+//! and of the packet's position in the flow, so that a receiver can check the bytes.
 
 use super::pool::LINE;
 use super::shared::WORD;

@@ -3,9 +3,9 @@
 //! The ring of such a port holds only packets whose transmission has begun. The other packets wait in the port's queue.
 //! A waiting packet that arrived in a slot keeps this slot.
 //!
-//! A credit crosses a link through the link's ring, as a separate entry behind the packet in transmission. The credit
-//! uses no bandwidth, but does not arrive before the packet in front of it. In the packet engine, a credit may overtake
-//! that packet.
+//! A credit crosses a link through the link's ring, as a separate entry behind all packets in the ring. These are the
+//! packet in transmission and, at a plain FIFO, also the packets that wait. The credit uses no bandwidth, but does not
+//! arrive before the packets in front of it. In the packet engine, a credit may overtake these packets.
 
 use super::events::Event;
 use super::fabric::{Fabric, Inside, Place};
@@ -30,7 +30,8 @@ const LEAST_CREDIT_DELAY: Duration = Duration::from_ps(1);
 impl Rack {
     /// Gives each port the agent, if any, that `agent` makes for the link that leaves the port. A port that has an
     /// agent but no queue [of its own](Self::with_queues) gets a FIFO with the limits that were set
-    /// [before](Self::with_limits). The limits of this FIFO do not count the packet in service.
+    /// [before](Self::with_limits), but without their marking thresholds. The limits of this FIFO do not count the
+    /// packet in service.
     #[must_use]
     pub fn with_agents(mut self, agent: impl FnMut(LinkId) -> Option<Box<dyn PortAgent>>) -> Self {
         self.serve(agent, |_, served, agent| served.set_agent(agent));
@@ -45,7 +46,7 @@ impl Rack {
         self
     }
 
-    /// Limits the plain FIFOs of all ports, in addition to the limits of the rings.
+    /// Sets the limits and the marking thresholds of the plain FIFOs of all ports. The limits of the rings also apply.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         if limits == Limits::default() {
@@ -178,8 +179,8 @@ impl Worker {
             *self.fabric.topology.link(link).expect("the topology must have the link");
         let Some(place) = self.place(from) else { return };
         let node = &mut self.nodes[place];
-        // The memory of a waiting packet is freed now. The memory of the packet in transmission is freed when that
-        // packet would have left.
+        // For flow control, the memory of a waiting packet is freed now. The memory of the packet in transmission is
+        // freed when that packet would have left.
         for Queued { slot, arrival } in &waiting {
             self.fabric.vacate(node, *arrival, slot.packet.class(), slot.packet.size);
         }

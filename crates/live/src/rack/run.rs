@@ -28,10 +28,11 @@ const SELDOM: u32 = 10;
 const LAST_WORDS_NS: u64 = 1_000_000_000;
 
 impl Rack {
-    /// Runs until the rack is at rest, or until the time limit. A rack is at rest if no program uses the rack, and no
-    /// packet waits or is in flight. In addition, all flows are delivered, or no node has more to do. Calls
-    /// `look` about every 10 ms, and stops if `look` returns `Break`. Returns true unless `look` or the loss of a
-    /// process stopped the run. The calling thread receives the polling threads' events during the run.
+    /// Runs until the rack is at rest, or until the time limit. A rack is at rest if no program uses the rack, no
+    /// packet waits or is in flight, and either all flows are delivered or no node has more to do. Packets of topology
+    /// discovery do not count. Calls `look` about every 10 ms, and stops if `look` returns `Break`. Returns true unless
+    /// `look` or the loss of a process stopped the run. The calling thread receives the polling threads' events during
+    /// the run.
     ///
     /// In a party, all processes run, and the host's observer receives the events of all nodes. If a process is gone,
     /// the run ends, and [`lost`](Self::lost) names the process.
@@ -203,8 +204,8 @@ impl Rack {
         }
     }
 
-    /// Handles all events as fast as possible, in order, until none is left or the time limit passes. Benchmarks use
-    /// this function to measure the throughput of a polling thread that never waits.
+    /// Handles all events as fast as possible, in order, until none is left, only hello messages are left, or the time
+    /// limit passes. Benchmarks use this function to measure the throughput of a polling thread that never waits.
     ///
     /// # Panics
     /// If there are several polling threads.

@@ -67,10 +67,11 @@ impl Region {
         Ok((Self::of(&descriptor, words)?, descriptor))
     }
 
-    /// Maps `words` words of memory that another process has [made](Self::shared).
+    /// Maps `words` words of memory that a process has [made](Self::shared).
     ///
     /// # Errors
-    /// [`NoMemory`], if the memory has another length or could become shorter, or the system refuses to map the memory.
+    /// [`NoMemory`], if the memory has another length or its length is not sealed, or the system refuses to map the
+    /// memory.
     pub(crate) fn of(descriptor: &OwnedFd, words: usize) -> Result<Arc<Self>, NoMemory> {
         let bytes = words * WORD;
         let map = || -> io::Result<MmapRaw> {

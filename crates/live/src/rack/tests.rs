@@ -196,7 +196,7 @@ fn a_rush_is_the_same_each_time() {
     assert_eq!(first, outcome());
 }
 
-/// Random bytes. If a test mixes up two ranges of these bytes, the ranges almost certainly differ.
+/// Random bytes. Two ranges of these bytes almost certainly differ, so a test detects bytes at a wrong position.
 fn content(stream: u64, len: usize) -> Vec<u8> {
     let mut random = Stream::new(7, stream, "content");
     (0..len).map(|_| random.below(256) as u8).collect()

@@ -99,7 +99,8 @@ impl Standing {
     }
 }
 
-/// Virtual time is held if a due event is late by more than this time. Packets slip at a much smaller lateness.
+/// Virtual time is held if a due event is late by more than this time. On fast links, packets slip at a much smaller
+/// lateness.
 const FAR_BEHIND: Duration = Duration::from_ms(1);
 
 /// Largest number of rounds between two executions of less urgent work, and also the largest number of events that one

@@ -1,5 +1,6 @@
 //! Whole Ethernet frames cross a fabric in lockstep. The switches of ECMP, Expeditus and CONGA forward the frames byte
-//! for byte, regardless of the content of the frames. Packets carry tags of the routing only on links between switches.
+//! for byte, regardless of the content of the frames. Only congestion marks change bytes. Packets carry tags of the
+//! routing only on links between switches.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -102,8 +103,8 @@ fn frames_cross_every_fabric_byte_for_byte() {
         let tap = Wiretap { topology: Arc::clone(&topology), sent: frames, tagged: 0 };
         let mut live = lockstep(&topology, routing, tap);
         for (place, (round, bytes)) in sent.iter().enumerate() {
-            // The frames of a round wait behind each other in queues. Between rounds, switches select paths and
-            // exchange their loads.
+            // The frames of a round wait behind each other in queues. The time between rounds lets the switches
+            // complete their path selections and exchange their loads.
             live.advance(Time::ZERO + Duration::from_us(60) * *round + Duration::from_ns(place as u64));
             live.send_frame(NodeId(bytes[11].into()), bytes).expect("a frame");
         }

@@ -68,7 +68,8 @@ impl HeaderInfo for Numbered {
 }
 
 /// Sends one packet for each flow. Reports the number and the size of each packet that it receives, and of each packet
-/// that its port drops or sends.
+/// that its port drops or sends. For each packet that it sends, it also reports the port's state before: the time at
+/// which the port becomes free, and the room in its queue.
 #[derive(Default)]
 struct Toy(VecDeque<Output>);
 
@@ -106,8 +107,9 @@ impl Host for Toy {
     }
 }
 
-/// A queue with room for three packets with payload. If the queue is full, it drops the new packet, evicts or trims a
-/// waiting packet, or trims the new packet, at random.
+/// A queue with room for three packets with payload, and for any number of packets without payload. If there is no
+/// room, the queue chooses at random: it drops the new packet, evicts a waiting packet, trims a waiting packet, or
+/// trims the new packet.
 struct Three {
     whole: VecDeque<(u32, u32)>,
     headers: VecDeque<(u32, u32)>,

@@ -30,9 +30,9 @@ impl Host for Shared {
     }
 }
 
-/// The state of a node. The first two values are the digest and the size of the node's flow table. The lists are the
-/// rates of all flows as the node would compute them, and the rate limits that the node enforces. Each rate and each
-/// limit is a pair of a flow's key and the bits of an `f64`.
+/// The state of a node. The first two values are the digest and the size of the node's flow table. The first list has
+/// the rate that the node would compute for each flow of the table. The second list has the rate limit of each flow
+/// that the node sends. Each entry is a flow's key and the bits of an `f64`, in bit/s.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
 struct Rack {

@@ -1,5 +1,6 @@
-//! The schemes of the registry, with their default parameters, give the same packets and the same reports in the packet
-//! engine and in lockstep. Schemes whose hosts wait until their packets have left the port are not compared.
+//! The schemes of the registry give the same packets and the same reports in the packet engine and in lockstep. One
+//! test compares all schemes with their default parameters. Others compare some schemes with other parameters, noisy
+//! links or hello messages. Schemes whose hosts wait until their packets have left the port are not compared.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

@@ -1,5 +1,6 @@
-//! Streams in lockstep: applications append bytes at random times, links lose and damage packets, and the same bytes
-//! come out in order at the other end.
+//! Streams in lockstep: applications append bytes at random times, and the same bytes come out in order at the other
+//! end. Reliable transports deliver all bytes even if links lose and damage packets. UDP delivers no byte after a lost
+//! packet.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 
@@ -72,7 +73,7 @@ fn stream(id: u32, src: u32, dst: u32) -> Flow {
     Flow::stream(FlowId(id), NodeId(src), NodeId(dst), Time::ZERO)
 }
 
-/// Random bytes. If a test mixes up two ranges of these bytes, the ranges almost certainly differ.
+/// Random bytes. Two ranges of these bytes almost certainly differ, so a test detects bytes at a wrong position.
 fn content(stream: u64, len: usize) -> Vec<u8> {
     let mut random = Stream::new(SEED, stream, "content");
     std::iter::repeat_with(|| random.below(256) as u8).take(len).collect()

@@ -13,7 +13,8 @@ const FIRST_NODE_STEP: u64 = 1 << 32;
 
 impl Partition {
     /// Processes the change with this index: takes links down or up. Packets that are queued for a failed link, or
-    /// travel on it, are dropped.
+    /// travel on it, are dropped. Under cut-through, a packet whose first bits have already passed the far end is not
+    /// dropped.
     pub(super) fn change(&mut self, index: usize) {
         let changes = std::sync::Arc::clone(&self.changes);
         let Change { links, up, .. } = &changes[index];
@@ -70,7 +71,8 @@ impl Partition {
         }
     }
 
-    /// Drops all packets on a failed link, for each end of the link that is in this partition.
+    /// Drops the packets that travel on a failed link or wait for it, for each end of the link that is in this
+    /// partition.
     fn cut(&mut self, link: usize) {
         let id = self.fabric.links.ids[link];
         let Link { from, from_port, to, .. } =
@@ -95,7 +97,8 @@ impl Partition {
         let (to_node, to_port) = (port.wire.to_node, port.to_port);
         let left_by_now = fabric.now + fabric.links.classes[port.class as usize].delay;
         for packet in port.wire.clear() {
-            // Under cut-through, the last bit of a packet may leave long after the first bit.
+            // Under cut-through, `arrives` may be the time at which the packet's header arrives. The slab has the
+            // arrival time of the last bit.
             let tail = if fabric.header.is_some() { fabric.slab.tail(packet.slot) } else { packet.arrives };
             if tail <= left_by_now {
                 fabric.lose_on_link(from, Some(out), link, packet.slot, DropReason::LinkDown);

@@ -1,5 +1,5 @@
-//! Flow control of links: charges packets to the memory of nodes, pauses ports, and lists links that wait for each
-//! other.
+//! Flow control of links: charges packets to the memory of nodes, pauses ports, and lists which links wait for which
+//! other links.
 
 use super::Partition;
 use super::fabric::Fabric;
@@ -55,8 +55,8 @@ impl Fabric {
         }
     }
 
-    /// Charges a packet for the node's host to the node's memory. The packet arrived by the port `arrival`. The host
-    /// frees the memory at the drain rate of flow control.
+    /// Charges a packet for the node's host to the node's memory, if flow control of the packet's ingress port
+    /// `arrival` has a drain rate. The host frees the memory at this rate.
     pub(super) fn drain(&mut self, node: &mut Node<Self>, arrival: PortId, class: Class, size: u32) {
         let (now, link) = (self.now, node.place().link(arrival));
         let Some(rate) = self.links.flow_control(link).and_then(|control| control.drain_rate()) else {
@@ -99,7 +99,8 @@ impl Fabric {
         }
     }
 
-    /// Sends a frame of flow control to the neighbour at the other end of a link.
+    /// Sends a frame of flow control to the neighbour at the other end of a link. If the link is down, the frame is
+    /// discarded.
     #[cold]
     fn tell(&mut self, node: &mut Node<Self>, link: usize, packet: Packet) {
         debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames must never be paused");
@@ -214,8 +215,8 @@ impl Partition {
         self.fabric.links.ids.iter().zip(&self.fabric.links.specials).filter_map(account)
     }
 
-    /// Ports of this partition that are paused and have waiting packets, with the number of data packets that have left
-    /// each port.
+    /// Ports of this partition that have a paused class and waiting packets. For each port, the number of data packets
+    /// whose transmission has begun.
     pub(crate) fn held_ports(&self) -> impl Iterator<Item = (LinkId, u64)> {
         let links = &self.fabric.links;
         let is_held = |&link: &usize| {
@@ -234,7 +235,8 @@ impl Partition {
             waiting.resize(waiting.len().max(slot as usize + 1), false);
             waiting[slot as usize] = true;
         }
-        // If a packet travels to another partition, this partition holds at most a copy of the packet.
+        // The records of a link to another partition have slots of packets only if this partition keeps copies of the
+        // packets on their way.
         let on_the_way = links.ports.iter().filter(|port| outbox.keeps_copies || !port.is_remote);
         let on_the_way = on_the_way.flat_map(|port| port.wire.all()).map(|packet| packet.slot);
         let remote = links.ports.iter().zip(&links.specials).filter(|(port, _)| port.is_remote);

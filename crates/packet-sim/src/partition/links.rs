@@ -8,7 +8,7 @@ use raddle_core::{LinkFlowControl, LinkId, PortState};
 pub(super) struct Links {
     pub(super) ids: Vec<LinkId>,
     pub(super) ports: Vec<Port>,
-    /// The ports' states, as the parts of nodes (forwarders, hosts, agents) see them.
+    /// The ports' states, as forwarders, hosts and port agents see them.
     pub(super) states: Vec<PortState>,
     pub(super) specials: Vec<Option<Box<Special>>>,
     pub(super) classes: Vec<Class>,

@@ -99,7 +99,8 @@ impl Partition {
         self.fabric.events.all().all(is_idle) && self.nodes.iter().all(Node::is_at_rest)
     }
 
-    /// True if a node here has learned of a change of a link.
+    /// True if the topology discovery of a node in this partition has learned of a change of a link. False if nodes
+    /// have no topology discovery.
     pub(crate) fn has_discovered(&self) -> bool {
         let discoveries = self.nodes.iter().filter_map(Node::discovery);
         discoveries.into_iter().any(|discovery| discovery.changed_at() > Time::ZERO)

@@ -178,7 +178,8 @@ impl Fabric {
         arrival
     }
 
-    /// Tells the agent that a packet has left the queue without being sent.
+    /// Tells the agent that the queue has not accepted a packet with its present size. The agent has received this
+    /// packet in `enqueue`.
     fn agent_forgets(&mut self, link: usize, slot: u32) {
         let (now, packet) = (self.now, self.slab.get(slot));
         let (class, size) = (packet.class(), packet.size);
@@ -208,6 +209,7 @@ impl Fabric {
     }
 
     /// Begins the next transmission of a served port, if the port is idle and a packet waits whose class is not paused.
+    /// If the port is busy and a packet waits, schedules the end of the present transmission as an event.
     pub(super) fn serve_next(&mut self, node: &Node<Self>, link: usize) {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());

@@ -36,8 +36,9 @@ pub(super) struct Whole {
 /// A packet that was put on a link and has not arrived.
 struct OnTheWire {
     arrives: Time,
-    /// The packet. Its `origin` has the ingress port and the egress link at the node where the link starts. Its `tail`
-    /// is the time at which the packet's last bit arrives at the far end.
+    /// The packet. If the port is served, `origin` has the ingress port and the egress link at the node where the link
+    /// starts. Under cut-through, `tail` is the time at which the packet's last bit arrives at the far end; otherwise
+    /// it is zero.
     parcel: Parcel,
 }
 

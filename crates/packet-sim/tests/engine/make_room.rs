@@ -151,7 +151,7 @@ struct Two {
 enum Policy {
     /// A full queue drops its oldest packet.
     EvictFirst,
-    /// A full queue trims its newest packet and the arriving packet in turn.
+    /// A full queue trims one packet at each arrival: alternately its newest packet and the arriving packet.
     Trim { newcomer: bool },
 }
 
@@ -266,8 +266,9 @@ fn line() -> Arc<Topology> {
     Arc::new(builder.build(Shape::General))
 }
 
-/// Sends one packet for each flow over the line. All flows start at time 0, and `sizes` are their sizes in bytes. The
-/// queue of the slow port follows `policy`. Returns the observations and the totals.
+/// Sends one packet of 1,500 bytes for each flow over the line. All flows start at time 0. `sizes` are the flows' sizes
+/// in bytes, which only decide whether a packet is rigid (see `Toy`). The queue of the slow port follows `policy`.
+/// Returns the observations and the totals.
 fn run(policy: Policy, sizes: &[u64]) -> (Vec<Seen>, raddle_packet_sim::Totals) {
     let topology = line();
     let log = Log::default();

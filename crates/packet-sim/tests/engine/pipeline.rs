@@ -151,7 +151,7 @@ fn ports_report_queued_bytes_and_free_space() {
     assert_eq!(seen_with(of_its_own), expected.map(|(waiting, room)| (Bytes(waiting), Bytes(room))));
 }
 
-/// A forwarder that forwards to the right, and also originates a packet to the right at 2, 4 and 6 us.
+/// A forwarder that forwards to the right. From `due` until 6 us, it also originates a packet to the right every 2 us.
 struct Beacon {
     rightward: Rightward,
     due: Time,

@@ -84,7 +84,7 @@ struct Wander {
     stream: Stream,
     /// True if the forwarder holds some packets until a credit from a neighbour frees them.
     holds: bool,
-    /// Time at which the forwarder originates a packet.
+    /// Time at which the forwarder originates its next packet; [`Time::NEVER`] if it originates no further packet.
     tick: Time,
     sends: bool,
 }
@@ -325,7 +325,7 @@ struct Seen {
     inside: usize,
 }
 
-/// Runs a case. If `pieces` is true, the run is split into several calls.
+/// Runs a case. If `pieces` is true, the run takes several calls of [`Simulation::run`].
 fn run(case: &Case, threads: Threads, pieces: bool) -> (Seen, usize) {
     let topology = case.topology();
     let config = Config {
@@ -475,8 +475,8 @@ impl Host for Bomb {
     }
 }
 
-/// A panic on any thread must end the run, although the other threads wait for this thread. They spin or, if there are
-/// more threads than cores, sleep.
+/// A panic on any thread must end the run, although the other threads wait for this thread. They spin for a short time
+/// and then sleep. If there are more threads than cores, they sleep at once.
 #[test]
 fn a_panic_ends_the_run() {
     let topology = chain().topology();

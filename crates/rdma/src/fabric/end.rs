@@ -50,7 +50,7 @@ impl End {
     }
 
     fn route(self, domain: &mut Domain, number: u32, offer: &[u8]) -> Result<Route, Error> {
-        let malformed = || Error::Malformed { what: "the offer of a ring's other end" };
+        let malformed = || Error::Malformed { what: "an offer with this ring's capacity and packet size" };
         let (fixed, address) = offer.split_first_chunk::<FIXED>().ok_or_else(malformed)?;
         let remote = Remote::decode(&fixed[12..])?;
         let own = self.offer(domain);
@@ -161,10 +161,12 @@ pub struct Sender {
 
 impl Sender {
     /// Puts a packet into the ring. The packet is due at the receiver at `due` ps of virtual time. Returns false if the
-    /// ring or the domain has no room for the packet now.
+    /// packet cannot be written now: the ring or the domain's queue is full, the slot's previous write is still in
+    /// progress, or the connection is not up yet.
     ///
     /// # Errors
-    /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or an error of [`Domain::write`].
+    /// [`Error::PeerGone`], [`Error::Broken`], [`Error::TooLong`], or an error of [`Domain::write`] other than
+    /// [`Error::QueueFull`].
     pub fn push(&mut self, domain: &mut Domain, due: u64, tag: u8, bytes: &[u8]) -> Result<bool, Error> {
         gone(self.lost.as_deref())?;
         Ok(self.ring.push(due, tag, bytes, &mut self.route.over(domain))?)
@@ -213,7 +215,7 @@ impl Sender {
     ///
     /// # Errors
     /// [`Error::PeerGone`], if a write has failed or the receiver has been silent for [`ring::SILENCE`];
-    /// [`Error::Broken`].
+    /// [`Error::Broken`], if the receiver has written invalid data.
     pub fn check(&mut self, now: Duration) -> Result<(), Error> {
         gone(self.lost.as_deref())?;
         if self.ring.is_deserted(now)? {
@@ -274,7 +276,7 @@ impl Receiver {
         self.ring.read_words(into);
     }
 
-    /// Returns true if a record of this end has reached the sender, and no further record is on its way.
+    /// Returns true if this end has written at least one record, and no write of a record is in progress.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.ring.has_told()
@@ -283,7 +285,7 @@ impl Receiver {
     /// Removes the packet that [`peek`](Self::peek) returned.
     ///
     /// # Errors
-    /// An error of [`Domain::write`], if a record for the sender is due and cannot be written.
+    /// An error of [`Domain::write`] other than [`Error::QueueFull`], if a record for the sender is due.
     ///
     /// # Panics
     /// If no packet was peeked.
@@ -307,12 +309,13 @@ impl Receiver {
         }
     }
 
-    /// Reports to the sender that this end is alive, and how many packets it has taken out of the ring. Call this
-    /// method every few milliseconds. `now` may come from any clock that never runs backward.
+    /// If a record is due, reports to the sender that this end is alive, and how many packets it has taken out of the
+    /// ring. Call this method every few milliseconds. `now` may come from any clock that never runs backward.
     ///
     /// # Errors
     ///
-    /// [`Error::PeerGone`], if a write to the sender has failed, or an error of [`Domain::write`].
+    /// [`Error::PeerGone`], if a write to the sender has failed, or an error of [`Domain::write`] other than
+    /// [`Error::QueueFull`].
     pub fn keep_up(&mut self, domain: &mut Domain, now: Duration) -> Result<(), Error> {
         gone(self.lost.as_deref())?;
         self.ring.keep_up(now, &mut self.route.over(domain))

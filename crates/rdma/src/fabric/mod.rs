@@ -59,7 +59,7 @@ pub struct Options {
     pub provider: Provider,
     /// The address at which peers reach this machine. The `shm` provider ignores it.
     pub bind: IpAddr,
-    /// Maximum number of writes in progress.
+    /// Maximum number of writes in progress. The domain allows fewer if the provider does.
     pub queue: usize,
 }
 
@@ -226,7 +226,7 @@ pub struct Domain {
     /// The peers, each with its address.
     peers: Vec<(Vec<u8>, Peer)>,
     /// Indexed by context: the tag of the write in progress that uses the context; `None` if no write uses the context.
-    /// A context is the number with which libfabric reports that a write has completed.
+    /// libfabric reports the completion of a write with its context plus 1.
     under_way: Vec<Option<u64>>,
     /// The contexts that no write uses.
     free: Vec<usize>,
@@ -305,7 +305,7 @@ impl Domain {
         Ok(Memory { domain: self.number, registration, words, remote })
     }
 
-    /// Posts a write of the words `range` of `memory` to the peer's memory, where it begins at the word `first`.
+    /// Posts a write of the words `range` of `memory` to the memory `remote` of `peer`, from the word `first` on.
     /// libfabric may read the local words at any time until [`poll`](Self::poll) reports the tag. If the words change
     /// before that, the peer may receive the changed values.
     ///

@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn segments_go_with_their_process() {
         let own = own().expect("a namespace");
-        // No process has this number: the kernel's greatest process number is 2^22 = 4,194,304.
+        // No process has this number: the kernel's process numbers are less than 2^22 = 4,194,304.
         let dead = Path::new(FOLDER).join(format!("{own}4194999:0:0"));
         let others = ["raddle-1-4194998:0:0".to_owned(), format!("{own}x:0:0"), "4194997:0:0".to_owned()];
         let others = others.map(|name| Path::new(FOLDER).join(name));

@@ -81,11 +81,11 @@ pub trait Wire {
     type Error;
 
     /// Posts a write of these words of this end's memory to the same words of the other end's memory. Returns false if
-    /// the `Wire` has no room for the write now. After the write has completed, the caller must pass `tag` to the
-    /// method `completed` of this end.
+    /// the `Wire` has no room for the write now. After the write has completed, the user of the ring must pass `tag` to
+    /// the method `completed` of this end.
     ///
     /// # Errors
-    /// If the other end is no longer reachable.
+    /// If the write cannot be posted, for example because the other end is no longer reachable.
     fn write(&mut self, words: Range<usize>, tag: u32) -> Result<bool, Self::Error>;
 }
 
@@ -161,7 +161,8 @@ impl Shape {
         end - BEHIND - len.div_ceil(WORD)..end
     }
 
-    /// Number of packets that the receiver takes between two records: an eighth of the ring.
+    /// Number of packets after which the receiver writes a record, even if [`PERIOD`] is not over: an eighth of the
+    /// ring.
     const fn eighth(self) -> u64 {
         self.capacity as u64 / 8
     }

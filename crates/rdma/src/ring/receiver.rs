@@ -120,8 +120,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
         }
     }
 
-    /// Returns true if the sender has received a record: at least one record was written, and no write of a record is
-    /// in progress.
+    /// Returns true if this end has written at least one record, and no write of a record is in progress.
     #[must_use]
     pub fn has_told(&self) -> bool {
         self.beat > 0 && !self.is_telling

@@ -14,7 +14,7 @@ const RECEIVER: usize = 1;
 /// Maximum number of writes of each end that can be in progress on the wire. This is less than the number of slots.
 const ROOM: usize = 6;
 
-/// A write in progress.
+/// A write that is in progress, or that was reported as complete before all its bytes have arrived.
 struct Write {
     from: usize,
     words: Range<usize>,

@@ -7,10 +7,11 @@ use raddle_wire::{Framing, HeaderInfo, Mac, Shim};
 /// Replaces the contents of `frame` with the Ethernet frame of `packet`. `bytes` are the packet's bytes. If `bytes` is
 /// `None`, the packet is encoded with a payload of zeros.
 ///
-/// A packet that is an Ethernet frame loses its frame check sequence, if it has one. A tag in front of the frame moves
-/// behind the frame's addresses. Any other packet gets an Ethernet header: the addresses of its end nodes, its tag if
-/// it has one, and the EtherType that its header [names](HeaderInfo::framing). A packet with a shim gets the EtherType
-/// [`Framing::OWN`], and the packet's first byte gives the kind of shim.
+/// A packet with a shim gets an Ethernet header with the EtherType [`Framing::OWN`]. The first byte behind this header
+/// gives the kind of shim. Of the other packets, an Ethernet frame loses its frame check sequence, if it has one, and
+/// an Expeditus tag in front of the frame moves behind the frame's addresses. Any other packet gets an Ethernet header:
+/// the addresses of its end nodes, its Expeditus tag if it has one, and the EtherType that its header
+/// [names](HeaderInfo::framing).
 pub(super) fn frame(packet: &Packet, bytes: Option<&[u8]>, frame: &mut Vec<u8>) {
     frame.clear();
     let encode = |out: &mut Vec<u8>| match bytes {

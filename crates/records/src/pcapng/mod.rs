@@ -95,7 +95,8 @@ impl PcapngWriter {
     /// If the file cannot be written.
     ///
     /// # Panics
-    /// If the packet cannot be [encoded](Packet::encode), or the bytes do not match the packet.
+    /// If the packet cannot be [encoded](Packet::encode), or the bytes are too few for the packet's Ethernet addresses
+    /// or tag.
     #[allow(clippy::cast_possible_truncation, reason = "a timestamp is written as two 32-bit halves")]
     pub fn push(
         &mut self,

@@ -8,8 +8,8 @@ use raddle_topology::Topology;
 use raddle_topology::routing::Routing;
 use std::sync::Arc;
 
-/// Chooses least loaded paths on the plan's topology. In the worst case, the search for a flow's path visits every link
-/// of all shortest paths.
+/// Chooses least loaded paths on the plan's topology. In the worst case, the search for a flow's path follows every
+/// shortest path to its end.
 pub(super) fn split(plan: &Plan<'_>) -> Split {
     let routing = Routing::new(Arc::clone(plan.topology));
     let seed = mix(plan.seed);

@@ -16,9 +16,10 @@ use raddle_allocate::{Fluid, MaxMin, usable};
 use raddle_core::{Flow, LinkId, Packet, Rate};
 use raddle_topology::Topology;
 
-/// Splits a flow over links. The arguments are the flow, the number of flows that cross each link slot now, and a list
-/// to fill. The list receives the links that the flow's packets cross, each with the mean number of crossings per
-/// packet. The engine calls the function once for each flow, in the order in which flows start.
+/// Splits a flow over links. The arguments are the flow, the current number of flows on each link (indexed by
+/// [`LinkId`]), and a list to fill. Each flow counts on a link as its mean number of crossings per packet. The list
+/// receives the links that the flow's packets cross, each with the mean number of crossings per packet. The engine
+/// calls the function once for each flow, in the order in which flows start.
 pub type Split = Box<dyn FnMut(&Flow, &[f64], &mut Vec<(LinkId, f32)>)>;
 
 /// The fluid model of a transport and its routing.

@@ -143,8 +143,8 @@ pub trait Field: Sized {
     /// The allowed words if the field is a choice, the default first; otherwise empty.
     const WORDS: &'static [&'static str] = &[];
 
-    /// Converts an experiment's value to the field's type; `None` if the value is of another kind or too large for the
-    /// type.
+    /// Converts an experiment's value to the field's type; `None` if the value is of another kind, too large for the
+    /// type, or a word that is not in `WORDS`.
     fn of(value: Value) -> Option<Self>;
 }
 

@@ -1,6 +1,6 @@
 //! Parameters of schemes. A scheme declares its parameters once, as a typed struct
-//! ([`parameters!`](crate::parameters)). The parser of experiment files, the command `explain` and the checks read the
-//! same declaration as data.
+//! ([`parameters!`](crate::parameters)). The parser of experiment files, the command `raddle explain` and the lints of
+//! experiments read the same declaration as data.
 
 mod declare;
 #[cfg(test)]
@@ -72,7 +72,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// A parameter that allows every value of its default's kind.
+    /// A parameter that allows every value of its default's kind; a fraction may be at most 1.
     #[must_use]
     pub const fn new(name: &'static str, default: Value, doc: &'static str) -> Self {
         let most = match default {

@@ -25,8 +25,8 @@ pub(crate) struct Flowlets {
 choices! {
     /// The rule that decides when a flowlet ends.
     pub(crate) enum Expiry {
-        /// The flowlet ends at the second tick of a clock after its last packet. The clock's period is T_fl, so the
-        /// flowlet ends T_fl to 2 T_fl after this packet.
+        /// A clock with the period T_fl decides: the flowlet ends at the second tick after the flowlet's last packet.
+        /// This is T_fl to 2 T_fl after the packet.
         AgeBit = "age_bit",
         /// The flowlet ends T_fl after its last packet.
         Exact = "exact",

@@ -14,9 +14,9 @@
 //! A timer ends the intervals. The arrival rate is measured from the last packet of an interval to the last packet of
 //! the next interval. If the rate were measured between timer events, an interval would contain, for example, sometimes
 //! ten and sometimes eleven packets. A fully used link would then seem to be a few percent below or above its rate, and
-//! would lose throughput. The timer stops after an interval without arrivals and without backlog, so that an idle
-//! fabric has no events. The next packet restarts the timer. The capacity then changes as if the idle time had been one
-//! interval.
+//! would lose throughput. The timer stops at the end of an interval without arrivals if no packet waits then, so that
+//! an idle fabric has no events. The next packet restarts the timer. The capacity then changes as if the idle time had
+//! been one interval.
 //!
 //! Cost per packet: a few additions. Cost per round trip: a few divisions.
 
@@ -254,8 +254,8 @@ mod tests {
             let expected = match packet {
                 // The first interval has not ended yet, so the capacity is the link's rate.
                 ..10 => 1e9,
-                // 14 packets arrived in the serialization delay of 10 packets: 0.4 Gb/s above the link's rate. Alpha is
-                // 0.1.
+                // After the first packet, 14 packets arrived in the serialization delay of 10 packets: 0.4 Gb/s above
+                // the link's rate. Alpha is 0.1.
                 10..20 => 1e9 - 0.1 * 0.4e9,
                 // The least backlog was 3 packets (36,000 bits), which must drain within one round trip of 120 us.
                 20.. => 0.96e9 - 36_000.0 / 120e-6,

@@ -1,4 +1,5 @@
-//! The behaviour of hosts: one folder for each transport, and the modules that several transports share.
+//! Transports: the behaviour of hosts, and of the controllers, queues and forwarders that some transports add to ports
+//! and nodes. There is one folder for each transport. The other modules are shared by several transports.
 
 pub(crate) mod adapted_capacity;
 pub(crate) mod adapter;

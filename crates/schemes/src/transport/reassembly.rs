@@ -1,4 +1,5 @@
-//! The receiving side of flows whose packets have R2C2's data header: puts the packets of each flow in order.
+//! The receiving side of flows whose packets have R2C2's data header: records which packets of each flow have arrived,
+//! and detects complete flows.
 
 use raddle_core::{NodeId, Report};
 use raddle_wire::r2c2::{Data, FLAG_LAST};
@@ -46,7 +47,8 @@ impl Receiver {
         Some(Report::Delivered { key: data.flow.into(), reorder_peak })
     }
 
-    /// Removes the flows whose source is unreachable (`reaches` is false), because these flows can never be complete.
+    /// Removes the flows whose source cannot reach this node (`reaches` is false for the source), because these flows
+    /// can never be complete.
     pub(crate) fn retain(&mut self, reaches: impl Fn(NodeId) -> bool) {
         self.flows.retain(|&handle, _| reaches(NodeId(handle >> 16)));
     }

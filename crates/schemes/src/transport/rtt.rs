@@ -27,7 +27,7 @@ pub(crate) struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// Records a measured round trip. This ends the back-off of the timeout (§5, last paragraph).
+    /// Records a measured round trip. This ends the back-off of the timeout (§5, last paragraph but one).
     pub(crate) fn sample(&mut self, rtt: Duration) {
         self.backoff = 0;
         let smoothed = self.smoothed;
@@ -46,7 +46,8 @@ impl RttEstimator {
         self.backoff = self.backoff.saturating_add(1);
     }
 
-    /// Ends the back-off. Called for acknowledgements of new data, even if they do not measure a round trip.
+    /// Ends the back-off without a measured round trip. R2C2 calls this function when new packets are acknowledged, TCP
+    /// when a retransmitted SYN is acknowledged.
     pub(crate) fn forgive(&mut self) {
         self.backoff = 0;
     }

@@ -1,4 +1,4 @@
-//! Remembers completely received flows for a while, as TCP's TIME-WAIT does (RFC 9293 §3.4.2). If the last
+//! Remembers completely received flows for a while, as TCP's TIME-WAIT does (RFC 9293 §3.6). If the last
 //! acknowledgement of a flow is lost, the sender repeats the end of the flow and needs this acknowledgement again.
 
 use raddle_core::{Duration, FlowKey, Time};

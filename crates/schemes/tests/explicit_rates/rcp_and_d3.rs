@@ -92,7 +92,8 @@ fn all_sums_of_d3_are_zero_when_all_flows_have_ended() {
 #[test]
 fn routers_that_believe_requests_do_as_well_while_nothing_is_lost() {
     // The deadlines are late enough for every flow. A sender that gave up would return its last known rate while
-    // another request is in flight, which would make the two cases differ.
+    // another request is in flight. Routers that remember grants and routers that believe requests would then grant
+    // different rates.
     let topology = tree();
     let later = |flow: Flow| Flow { deadline: flow.deadline.map(|of| of + Duration::from_ms(30)), ..flow };
     let flows: Vec<Flow> = query(3, 10, true).into_iter().map(later).collect();

@@ -24,8 +24,8 @@ pub(crate) const DELAY: Duration = Duration::from_us(1);
 /// A flow size in bytes that no run completes.
 pub(crate) const ENDLESS: u64 = 1 << 40;
 
-/// Memory per port in bytes, which is enough for ECN marks to come before pauses (Zhu et al., §4; their switches have
-/// 12 MB).
+/// Memory in bytes per port and priority. It is large enough for ECN marks to come before pauses (Zhu et al., §4; their
+/// switches have 12 MB).
 const BUFFER: u64 = 1_000_000;
 const XOFF: u64 = 900_000;
 
@@ -129,7 +129,7 @@ impl Converged {
         self.topology.reverse(self.uplink(host))
     }
 
-    /// The utilisation of each link from now to `to`, as a share of the link rate.
+    /// Runs until `to`. Returns the utilisation of each link from now to `to`, as a share of the link rate.
     pub(crate) fn shares(&mut self, links: &[LinkId], to: Time) -> Vec<f64> {
         let carried = |of: &Self| -> Vec<u64> {
             let stats = of.simulation.link_stats();

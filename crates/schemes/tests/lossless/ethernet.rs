@@ -205,8 +205,8 @@ pub(crate) fn pause(host: u32, quanta: u16) -> Packet {
     Packet::new(Pause::LEN as u32, Header::Pfc(pause))
 }
 
-/// Wraps a host and also sends packets at given times, for example pauses that stop the host's senders. The host must
-/// have a flow, because otherwise the engine never polls it.
+/// Wraps a host and also sends packets at given times, for example pauses that stop the host's senders. The host should
+/// have a flow: without a flow, the engine polls the host only after another input, such as the arrival of a packet.
 pub(crate) struct Scripted {
     pub(crate) host: Box<dyn Host>,
     pub(crate) script: VecDeque<(Time, Packet)>,

@@ -42,7 +42,7 @@ impl Port {
             ..stream(src, src, sink, percent, Process::Constant)
         };
         let mut flows: Vec<Flow> = (0..).zip(offered).map(sends).collect();
-        flows.push(crate::ethernet::flow(sink, sink, 0, 64)); // the engine polls only hosts that have flows
+        flows.push(crate::ethernet::flow(sink, sink, 0, 64)); // so that the engine polls the host at time zero
         let link = fabric.link(hosts, sink);
         let observer = ByPriority { link, bytes: [0; 8] };
         Self(fabric.simulation(flows, scripted(sink, script), observer))
@@ -59,6 +59,7 @@ impl Port {
     }
 
     /// Asserts that over 1 ms from `from`, the rates in Gb/s match the expected rates within 1% of the link rate.
+    /// Asserts also that no packet has been lost.
     fn assert_rates(&mut self, from: Time, expected: &[(usize, f64)]) {
         let rates = self.rates(from, from + raddle_core::Duration::from_us(1_000));
         for &(priority, rate) in expected {

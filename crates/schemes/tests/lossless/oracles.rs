@@ -91,7 +91,7 @@ fn oracle_8_3_saturation_tree() {
 }
 
 /// One sender, two switches in a line, and a receiver that stops the sender. The memory of the switch next to the
-/// receiver fills first, then the memory of the other switch. Nothing moves until the pause ends.
+/// receiver fills first, then the memory of the other switch. The sender's frames do not move until the pause ends.
 #[test]
 fn oracle_8_10_a_stopped_sink_fills_the_line_hop_by_hop() {
     let topology = builders::dumbbell(1, 1, RATE, RATE, Duration::from_ns(50)).expect("valid");

@@ -368,7 +368,7 @@ fn a_pause_may_be_due_at_the_port_that_begins_to_send() {
     assert_lossless(&simulation, 20_000, "a mirror");
 }
 
-/// All observed events of a run, in order.
+/// All reports and all forwarded packets of a run, in order.
 #[derive(Default, PartialEq)]
 struct Everything(Vec<String>);
 

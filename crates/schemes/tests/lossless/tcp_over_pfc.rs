@@ -16,8 +16,8 @@ fn tcp_loses_nothing_over_lossless_links() {
         fabric.assert_lossless();
         assert_eq!(fabric.simulation.observer().delivered.len(), 8, "{transport}");
         assert_eq!(fabric.simulation.observer().retransmissions, 0, "{transport}");
-        // Without losses, windows grow until links must pause packets. With ECN marks, windows stay so small that no
-        // link pauses.
+        // Without losses and ECN marks, windows grow until ports must send pauses. With ECN marks, windows stay so
+        // small that no port sends a pause.
         assert_eq!(fabric.pauses() > 0, points.is_none(), "{transport}: {}", fabric.pauses());
     }
 }

@@ -33,7 +33,7 @@ fn central(
     rack_of(topology, node, params.r2c2.hop_bits, flows, None, config)
 }
 
-/// Handle and rate limit in bit/s of each flow of a rack, sorted by handle.
+/// Handle and rate limit in bit/s of each flow of a rack, sorted by handle. Flows without a rate limit are left out.
 fn limits(rack: &Rack<CentralNode>) -> Vec<(u32, f64)> {
     let of = |node: &Arc<std::sync::Mutex<CentralNode>>| -> Vec<_> {
         node.lock().expect("no panic").limits().collect()

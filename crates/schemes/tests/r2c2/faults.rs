@@ -190,8 +190,8 @@ impl Schedule {
         }
     }
 
-    /// Asserts that packets are lost at a dead link only for a limited time: until all nodes know of the failure and
-    /// earlier packets have arrived.
+    /// Asserts that packets are lost at a dead link only for a limited time after a failure or a repair of the link:
+    /// until all nodes know of the change and earlier packets have arrived.
     fn assert_nobody_uses_dead_links(&self, rack: &Rack, what: &str) {
         let under_way = Duration::from_ms(3);
         for &(at, node, port) in &rack.simulation.observer().dead_ends {

@@ -192,8 +192,8 @@ fn params(stream: &mut Stream) -> Params {
     }
 }
 
-/// Sends all kinds of packets to a host, reports dropped packets, damaged packets and link changes to the host, and
-/// polls the host's outputs.
+/// Starts flows at a host, and sends all kinds of packets to the host and through a relay. Reports dropped packets,
+/// damaged packets and link changes to the host, and polls the host's outputs.
 fn torment(host: &mut impl Host, topology: &Topology, id: NodeId, stream: &mut Stream, hop_bits: u32) {
     let links: Vec<LinkId> = topology.links().map(|(link, _)| link).collect();
     let nodes = topology.node_count() as u16;

@@ -7,7 +7,7 @@ use raddle_schemes::transport::r2c2::{Params, Policy, StartPolicy};
 use raddle_testkit::{flow, us};
 use std::collections::BTreeMap;
 
-/// The capacity that flows can use on the link from node 3 to node 4 of a ring.
+/// The capacity in bit/s that flows can use on the link from node 3 to node 4 of a ring.
 const USABLE: f64 = 9.5e9;
 
 /// Parameters with a short interval between ticks, so that no burst from before the first tick disturbs the
@@ -17,7 +17,7 @@ fn params(policy: Policy) -> Params {
     Params { policy, rho, only_lasting: false, start: StartPolicy::Local, ..Params::default() }
 }
 
-/// A flow from one of the nodes 1 to 3 to node 4, over the link from 3 to 4.
+/// A flow to node 4 from node 1, 2 or 3, over the link from node 3 to node 4.
 fn over_the_link(id: u32, src: u32, size: u64) -> Flow {
     flow(id, src, 4, size, us(0))
 }

@@ -28,8 +28,8 @@ pub(crate) const AGGREGATIONS: [NodeId; 4] = [NodeId(12), NodeId(13), NodeId(14)
 /// The testbed's cores, in order of node number.
 pub(crate) const CORES: [NodeId; 4] = [NodeId(16), NodeId(17), NodeId(18), NodeId(19)];
 
-/// A fabric with 10 Gb/s and 2 us per link and Ethernet framing. A round trip between pods takes 31.8 us
-/// (specifications/expeditus.md §1.4).
+/// A fabric with 10 Gb/s and 2 us per link and Ethernet framing. Between pods, the round trip of a packet of 1,500
+/// bytes and its acknowledgement takes 31.8 us (specifications/expeditus.md §1.4).
 pub(crate) fn fabric(size: ClosSize) -> Arc<Topology> {
     let topology = clos(size, ClosRates::all(Rate::from_gbps(10)), Duration::from_us(2)).expect("a Clos");
     Arc::new(topology.with_link_layer(LinkLayer::ETHERNET))

@@ -244,8 +244,8 @@ fn crowd(count: u32, hosts: u64, mean_gap_ns: u64, seed: u64) -> Vec<raddle_core
         .collect()
 }
 
-/// specifications/expeditus.md §10.12: without loss every request is answered, and an aggregation switch merges each
-/// answer between pods.
+/// specifications/expeditus.md §10.12: without loss every request is answered. If an answer goes from one pod to
+/// another, an aggregation switch merges it.
 #[test]
 fn oracle_10_12_no_request_stays_without_answer() {
     for size in [TESTBED, ClosSize::fat_tree(4), ClosSize { cores: 3, ..ClosSize::fat_tree(6) }] {
@@ -361,7 +361,8 @@ fn outage(topology: &Topology, at: Time, a: NodeId, b: NodeId) -> Change {
     }
 }
 
-/// specifications/expeditus.md §5.6: the entries of a port that went down expire, and the flow selects another path.
+/// specifications/expeditus.md §5.6: the entries of a port that went down expire, and the flow takes another path. A
+/// new selection starts only if the port is at the edge switch.
 #[test]
 fn oracle_5_6_a_flow_leaves_a_dead_uplink() {
     let topology = fabric(TESTBED);

@@ -62,7 +62,7 @@ impl Fabric {
         switch.forward(Time::ZERO, packet, Some(arrival), &Ports(&self.ports[at.index()]))
     }
 
-    /// Sets the downward loads of a switch's uplinks, given in levels.
+    /// Adds to the downward loads of a switch's uplinks. `loads` is in levels.
     fn ingress(&mut self, switch: NodeId, loads: &[u32]) {
         let below = self.clos.hosts_below(switch).start;
         for (uplink, load) in (0..).zip(loads) {
@@ -73,7 +73,8 @@ impl Fabric {
         }
     }
 
-    /// Sets the upward loads of a switch's uplinks, given in levels, with traffic to a host of another pod or leaf.
+    /// Adds to the upward loads of a switch's uplinks, with traffic to a host of another pod or leaf. `loads` is in
+    /// levels.
     fn egress(&mut self, switch: NodeId, loads: &[u32], to: u32) {
         let from = self.clos.hosts_below(switch).start;
         for (uplink, load) in (0..).zip(loads).filter(|(_, load)| **load > 0) {
@@ -263,7 +264,8 @@ fn oracle_5_2_answers_count_as_sent() {
 }
 
 /// Tags with a wrong number of loads (specifications/expeditus.md §4.3): a request loses its tag and is forwarded
-/// without an answer. An Exp-response is forwarded, but no entry is stored.
+/// without an answer. An aggregation switch forwards an Exp-response but stores no entry, and the edge switch absorbs
+/// the Exp-response.
 #[test]
 fn oracle_4_3_tags_of_another_fabric() {
     let mut fabric = Fabric::new(TESTBED, &[]);
@@ -287,8 +289,8 @@ fn oracle_4_3_tags_of_another_fabric() {
     assert_eq!(fabric.forward(TORS[0], &mut response, arrival), Verdict::Absorb);
 }
 
-/// A request whose destination host is unreachable is dropped. The switch keeps no answer that a later packet would
-/// send.
+/// A request whose destination host is unreachable is dropped. The switch keeps no answer that it would send when a
+/// later packet arrives.
 #[test]
 fn no_answer_waits_for_another_packet() {
     let mut fabric = Fabric::new(TESTBED, &[]);

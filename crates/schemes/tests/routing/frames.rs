@@ -1,5 +1,6 @@
 //! Whole Ethernet frames, as kernels send them, cross the switches of ECMP, Expeditus and CONGA unchanged, except for
-//! an ECN mark. Links carry bytes. A switch decodes only the headers of a frame and copies the body.
+//! an ECN mark and the IPv4 checksum of a marked packet. Links carry bytes. A switch decodes only the headers of a
+//! frame and copies the body.
 
 #![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
 

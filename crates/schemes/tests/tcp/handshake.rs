@@ -1,4 +1,5 @@
-//! A flow alone in a fat-tree, including its handshake, takes exactly the time that the specification's formula gives.
+//! A flow alone in a fat-tree, including its handshake, takes exactly the time of the specification's formula plus the
+//! waiting time of a shorter last packet, which the formula omits.
 
 use crate::hosts::{Hosts, TCP, flow};
 use raddle_core::{Bytes, Duration, NodeId, Rate, Time};

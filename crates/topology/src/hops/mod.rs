@@ -1,10 +1,9 @@
-//! Distances between hosts and numbers of their shortest paths. These values summarize a fabric's size and
-//! shape.
+//! Distances in hops, and numbers of shortest paths, between hosts. These values summarize a fabric's size and shape.
 //!
 //! The numbers come from breadth-first searches from hosts. Each link counts as one hop. Parallel links are separate
-//! paths. In a torus, a Clos network, a tree or BCube, the number of hosts at each distance is the same from every
-//! host, so one search is enough. On any fabric, one search is enough for all hosts with a single link to the same
-//! switch.
+//! paths. In an intact torus, Clos network, extended generalized fat tree or BCube, the number of hosts at each
+//! distance is the same from every host, so one search is enough. On any fabric, one search is enough for all hosts
+//! with a single link to the same switch.
 
 use crate::{Shape, Topology};
 use raddle_core::NodeId;
@@ -22,8 +21,9 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// Measures `topology`. The cost is O(links) on a torus, a Clos network, a tree or BCube. On other
-    /// fabrics the cost is O(links) for each switch with hosts and for each host with several links.
+    /// Measures `topology`. The cost is O(links) on a torus, a Clos network, an extended generalized fat tree or BCube.
+    /// On other fabrics the cost is O(links) for each switch that has hosts with a single link, and for each other
+    /// host.
     #[must_use]
     pub fn of(topology: &Topology) -> Self {
         let hosts: Vec<NodeId> = topology.hosts().collect();

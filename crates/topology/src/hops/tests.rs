@@ -20,8 +20,9 @@ fn near(got: Option<f64>, expected: f64, tolerance: f64) -> bool {
 
 #[test]
 fn oracle_o2_sizes_and_hops() {
-    // Columns: name, topology, nodes, directed links, diameter, mean hops with pairs of a node with itself, mean hops
-    // without these pairs. The values are exact. They come from specifications/r2c2.md §1.2.
+    // Columns: name, topology, nodes, directed links, diameter, mean hops over all pairs (including pairs of a node
+    // with itself), mean hops over pairs of distinct nodes. The values are exact. They come from specifications/r2c2.md
+    // §1.2.
     let cube = hypercube(9, RATE, DELAY).unwrap();
     let rows = [
         ("torus 8x8x8", torus_of(&[8, 8, 8]), 512, 3072, 12, 6.0, 3072.0 / 511.0),

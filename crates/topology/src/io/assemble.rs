@@ -1,4 +1,5 @@
-//! Builds a fabric from the nodes and edges of a graph, which was read from a file of any format.
+//! Builds a fabric from the nodes and edges of a graph that was read from a file, whatever the file's format (JSON,
+//! GraphML or HPCC's).
 
 use super::{HOST, Problem, SWITCH};
 use crate::{Builder, Relay, Shape, Topology};
@@ -38,7 +39,7 @@ pub(super) enum Element {
 /// Greatest number of ports of a fabric. Without this limit, a short file could use up all memory.
 const MOST_PORTS: usize = 1 << 24;
 
-/// The ports of a node that are in use.
+/// The ports of a node: the ports in use, and the least number of ports that the file asks for.
 #[derive(Default)]
 struct Ports {
     chosen: BTreeSet<u16>,
@@ -121,8 +122,8 @@ pub(super) fn assemble(graph: &Graph) -> Result<Topology, (Element, Problem)> {
     for (link, (a, b)) in links.iter().zip(ended) {
         builder.link(a, b, link.rate, link.delay);
     }
-    // Unless the file says otherwise, hosts of a graph with switches are only ends of paths. In a graph without
-    // switches, hosts must forward packets.
+    // If the file does not say whether a host forwards packets: in a graph with switches, the host does not forward
+    // packets; in a graph without switches, it does.
     let has_switches = hosts.contains(&false);
     let relays = hosts.iter().zip(relays).map(|(&host, relay)| match relay {
         Some(true) => Relay::Yes,
@@ -192,7 +193,7 @@ fn port(attributes: &Attributes, attribute: &'static str) -> Result<Option<u16>,
 }
 
 /// Parses a whole number. Also accepts the format of floats, because Python writes `10e9` as `10000000000.0`.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "the number is whole and from 0 to 2^53")]
 fn whole(text: &str) -> Option<u64> {
     /// 2^53; above it, floats cannot represent every whole number.
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -99,7 +99,9 @@ impl Document {
                     return Err(Problem::Syntax(format!("the file ends inside `{open}`")));
                 }
                 if self.graph_at.is_none() {
-                    return Err(Problem::Syntax("the element `graphml` contains no `graph`".to_owned()));
+                    return Err(Problem::Syntax(
+                        "the file contains no element `graph` inside an element `graphml`".to_owned(),
+                    ));
                 }
                 return Ok(true);
             }
@@ -122,7 +124,7 @@ impl Document {
             ("graphml", "graph") => {
                 if self.graph_at.replace(at).is_some() {
                     return Err(Problem::Syntax(
-                        "a file with two elements `graph` is not supported".to_owned(),
+                        "the file has more than one `graph` element, which is not supported".to_owned(),
                     ));
                 }
                 if needed(tag, "edgedefault")? == "directed" {
@@ -144,7 +146,10 @@ impl Document {
             ("node" | "edge", "data") => {
                 self.key = needed(tag, "key")?;
                 if !self.keys.contains_key(&self.key) {
-                    return Err(Problem::Syntax(format!("the file declares no key `{}`", self.key)));
+                    return Err(Problem::Syntax(format!(
+                        "the file declares no key `{}` before this element",
+                        self.key
+                    )));
                 }
             }
             ("node" | "edge", "graph") => {

@@ -8,11 +8,13 @@ use crate::Topology;
 use raddle_core::text::{Misread, Word, lines, scaled};
 
 /// Reads a fabric from a topology file. Nodes keep their ids. A link that is listed twice becomes two parallel links.
-/// As in HPCC's simulator, line breaks have no meaning, and text after the announced number of links is ignored.
+/// As in HPCC's simulator, line breaks do not separate records, and text after the announced number of links is
+/// ignored. Text from `#` to the end of a line is ignored too.
 ///
 /// # Errors
-/// Returns an error with line and column if the text is not such a file, if the fabric is impossible, or if a link's
-/// error rate is not 0. A [`Topology`] cannot represent link errors.
+/// Returns an error with line and column if the text is not such a file, if the file does not describe a valid fabric
+/// (for example, if a link joins a node to itself), or if a link's error rate is not 0. A [`Topology`] cannot represent
+/// link errors.
 pub fn read_hpcc(text: &str) -> Result<Topology, ReadError> {
     let words: Vec<Word<'_>> = lines(text).flatten().collect();
     let (graph, places) = graph(&words).map_err(|Misread { line, column, problem }| ReadError {

@@ -13,11 +13,12 @@
 //! | edge | `delay_ps` | propagation delay in picoseconds |
 //! | edge | `source_port`, `target_port` | optional: ports at the ends; by default the lowest free ports |
 //!
-//! Written edges lead from the node with the lower id to the node with the higher id. NetworkX does not
-//! preserve which end of an undirected edge was the source. With this order, each port still belongs to the
-//! correct end. A file records neither the shape of a fabric, such as a torus, nor its link layer. A fabric that is
-//! written and read again has [`Shape::General`](crate::Shape::General) and
-//! [`LinkLayer::BARE`](crate::LinkLayer::BARE). Its nodes, ports and links are the same as before.
+//! Written edges lead from the node with the lower id to the node with the higher id. NetworkX does not preserve which
+//! end of an undirected edge was the source, but writes each edge from the node that comes first in its list of nodes.
+//! With this order, each port therefore still belongs to the correct end. A file records neither the shape of a fabric,
+//! such as a torus, nor its link layer. A fabric that is written and read again has
+//! [`Shape::General`](crate::Shape::General) and [`LinkLayer::BARE`](crate::LinkLayer::BARE). Its nodes, ports and
+//! links are the same as before.
 
 mod assemble;
 mod graphml;
@@ -68,7 +69,7 @@ impl fmt::Display for Place {
 /// A problem in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The file violates its format.
+    /// The file violates its format, or uses a feature of the format that is not supported.
     #[error("{0}")]
     Syntax(String),
     /// The graph is directed.

@@ -172,7 +172,10 @@ fn graphml_errors_say_where() {
     };
     let host = |id: &str| format!("<node id=\"{id}\"><data key=\"k\">host</data></node>\n");
     let cases = [
-        (String::new(), "line 1, column 1: the element `graphml` contains no `graph`"),
+        (
+            String::new(),
+            "line 1, column 1: the file contains no element `graph` inside an element `graphml`",
+        ),
         (
             "<graphml>\n<graph edgedefault=\"directed\"/></graphml>".to_owned(),
             "line 2, column 1: the graph must be undirected: each edge is a link in both directions",
@@ -191,7 +194,7 @@ fn graphml_errors_say_where() {
         ),
         (
             document("<node id='a'><data key='no'>1</data></node>"),
-            "line 4, column 14: the file declares no key `no`",
+            "line 4, column 14: the file declares no key `no` before this element",
         ),
         (document("<node id='a'>&no;</node>"), "line 4, column 14: unknown XML entity `no`"),
         (document("<hyperedge/>"), "line 4, column 1: a `hyperedge` is not supported"),

@@ -1,9 +1,9 @@
 //! The k shortest loopless paths by Yen's algorithm ("Finding the K Shortest Loopless Paths in a Network", Management
 //! Science 17(11), 1971). The length of a path is its number of links.
 //!
-//! Paths with the same number of links are in random order. The order is drawn for each pair of nodes and is
-//! the same in every run. If paths over the lowest ports came first, too many pairs would use these ports.
-//! Hosts at one switch share the switch's paths.
+//! Paths with the same number of links are in random order. The order is drawn for each pair of nodes and is the same
+//! in every run. If paths over the lowest ports came first, too many pairs would use these ports. Hosts whose only link
+//! leads to the same switch share the switch's paths.
 
 use crate::routing::Routing;
 use crate::{Memo, Topology};

@@ -21,13 +21,13 @@ use std::sync::Arc;
 pub enum Choice {
     /// The shortest paths, selected hop by hop as in flow-level ECMP.
     Ecmp,
-    /// The `k` shortest loopless paths with nearly equal probability (Yen, 1971). If there are more paths of the
-    /// greatest length than places left among the `k`, a random subset of these paths is used.
+    /// The `k` shortest loopless paths (Yen, 1971), each chosen with nearly equal probability. If not all paths of one
+    /// length fit among the `k`, a random subset of them is used.
     KShortest {
         /// Number of paths, at least 1.
         k: u32,
     },
-    /// The k + 1 [parallel paths](crate::Bcube::parallel_path) of BCube: a choice c selects the path c modulo k + 1.
+    /// The k + 1 [parallel paths](crate::Bcube::parallel_path) of `BCube(n, k)`: choice c selects path c mod (k + 1).
     /// Choice 0 selects a shortest path.
     Bcube,
 }
@@ -39,9 +39,9 @@ pub enum PathsError {
     #[error("routing by parallel paths needs the topology BCube")]
     NoBcube,
     /// Some paths have more links than packet headers can represent.
-    #[error("the longest path has {longest} links, and packet headers have room for at most {most}")]
+    #[error("a flow's path may have {longest} links, and packet headers have room for at most {most}")]
     TooLong {
-        /// Number of links of the longest path.
+        /// Number of links that a flow's path may have.
         longest: usize,
         /// Greatest number of links that headers have room for.
         most: usize,

@@ -35,8 +35,9 @@ pub(super) fn box_row(protocol: Protocol, grid: &Grid, offset: &[u8], load: &mut
     }
 }
 
-/// Returns the probability that a packet goes down (if `down`) or up (otherwise) in a dimension of size `k`. The
-/// destination is `up` steps up.
+/// Returns the probability that a packet draws the direction down (if `down`) or up (otherwise) in a dimension of size
+/// `k`. The destination is `up` steps up. If `up` is 0, the packet takes no step, and the direction up has probability
+/// 1.
 fn chance(protocol: Protocol, k: u32, up: u32, down: bool) -> f64 {
     if up == 0 {
         return f64::from(u8::from(!down));

@@ -11,12 +11,13 @@ type Bottlenecks = BTreeMap<u64, u64>;
 impl Routing {
     /// Computes the capacity of the shortest paths that begin with each port of [`Routing::productive`], in the same
     /// order. A capacity is the sum of the paths' bottleneck rates, in bit/s. Clears `out` first. If the destination
-    /// has only one link, all paths end with this link, so it counts only if its other end is `at`.
+    /// has only one link, all paths end with this link. The link then limits the capacity only if its other end is
+    /// `at`.
     ///
-    /// The capacity of each path is computed as if no other path shared its links. A switch that has lost
-    /// half of its uplinks therefore has half the capacity, even if the remaining uplinks could carry all
-    /// traffic of the link to this switch. The reason is that other traffic also needs the remaining
-    /// uplinks. The search visits all nodes on the paths.
+    /// The capacity of each path is computed as if no other path shared its links. A switch that has lost half of its
+    /// uplinks therefore has half the capacity, even if the remaining uplinks could carry all traffic of the link to
+    /// this switch. The reason is that other traffic also needs the remaining uplinks. The function visits all nodes on
+    /// the paths.
     pub fn capacities(&self, at: NodeId, to: NodeId, out: &mut Vec<(PortId, u128)>) {
         let mut links = self.topology().links_from(to);
         let end = match (links.next(), links.next()) {

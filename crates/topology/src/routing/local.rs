@@ -6,8 +6,8 @@ use crate::{Below, Clos, Shape, Xgft};
 use raddle_core::{NodeId, PortId};
 use std::sync::Arc;
 
-/// [`Routing::choose`] at one node. In a Clos network or a tree, the choice needs only a few numbers that describe the
-/// node.
+/// Chooses next hops at one node, as [`Routing::choose`] does. In a Clos network or an extended generalized fat tree,
+/// the choice for a packet to a host needs only a few numbers that describe the node.
 #[derive(Debug, Clone)]
 pub struct LocalRouting {
     node: NodeId,

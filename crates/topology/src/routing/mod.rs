@@ -2,9 +2,9 @@
 //! implies: the expected traversals of each link by a packet. Sampler and weights must agree. Otherwise rates
 //! would be allocated to links that packets do not use.
 //!
-//! On tori, all routing is arithmetic on coordinates, and most weights are computed once per offset from source to
-//! destination, and then shifted to the source. On Clos networks and BCube, distances are arithmetic. On other graphs,
-//! a search finds the distances when a destination is first used.
+//! On tori of at most 16 dimensions with at most 256 nodes each, all routing is arithmetic on coordinates. Most weights
+//! are computed once per offset from source to destination, and then shifted to the source. On Clos networks and BCube,
+//! distances are arithmetic. On other graphs, a search finds the distances when a destination is first used.
 
 mod box_rows;
 mod capacity;
@@ -30,10 +30,10 @@ use torus::Torus;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RoutingError {
     /// The protocol needs the directions of a torus.
-    #[error("the routing `{0}` needs a torus")]
+    #[error("the routing `{0}` needs a torus of at most 16 dimensions with at most 256 nodes each")]
     TorusOnly(Protocol),
     /// The protocol needs the dimensions of a grid.
-    #[error("the routing `{0}` needs a torus or a mesh")]
+    #[error("the routing `{0}` needs a mesh, or a torus of at most 16 dimensions with at most 256 nodes each")]
     GridOnly(Protocol),
 }
 
@@ -116,10 +116,11 @@ impl Routing {
         }
     }
 
-    /// Returns the egress port of `at` for the next hop of a shortest path to `to`, without allocation. `pick` gets the
-    /// number of ports that [`Routing::productive`] lists and returns the index of one of these ports. If the list is
-    /// empty, returns `None` without calling `pick`. The list is empty if there is no path or if `at` is `to`. On tori,
-    /// Clos networks and BCube, the function uses only arithmetic.
+    /// Returns the egress port of `at` for the next hop of a shortest path to `to`. `pick` gets the number of ports
+    /// that [`Routing::productive`] lists and returns the index of one of these ports. If the list is empty, returns
+    /// `None` without calling `pick`. The list is empty if there is no path or if `at` is `to`. On Clos networks,
+    /// BCube, and tori of at most 16 dimensions with at most 256 nodes each, the function uses only arithmetic. On
+    /// other graphs, it allocates memory only when a destination is first used.
     ///
     /// # Panics
     /// If `pick` returns an index that is not below the number of ports.
@@ -155,7 +156,8 @@ impl Routing {
     /// particular order. Clears `out` first. Only [`Protocol::Ecmp`] uses `flow_key`.
     ///
     /// # Panics
-    /// If the protocol is not defined on this fabric, or if there is no path.
+    /// If the protocol is not defined on this fabric, or if there is no path. [`Protocol::Vlb`] does not check for a
+    /// path.
     pub fn weights(
         &self,
         protocol: Protocol,
@@ -200,7 +202,8 @@ impl Routing {
     /// `src`, `dst` and `flow_key`; the other protocols draw from `rng` and ignore `flow_key`.
     ///
     /// # Panics
-    /// If the protocol is not defined on this fabric, or if there is no path.
+    /// If the protocol is not defined on this fabric, or if there is no path. Exception: without a path,
+    /// [`Protocol::Vlb`] may draw waypoints forever.
     pub fn sample(
         &self,
         protocol: Protocol,

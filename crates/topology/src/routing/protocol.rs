@@ -24,7 +24,7 @@ pub enum Protocol {
     Rps,
     /// Each packet takes a random shortest path; all shortest paths have the same probability.
     RpsPath,
-    /// Dimension order, lowest dimension first. On a torus this is destination-tag routing.
+    /// Dimension order, lowest dimension first. On a torus this is destination-tag routing. Tori and meshes only.
     Dor(Tie),
     /// Valiant: a shortest path to a waypoint, drawn uniformly among all hosts, then a shortest path to the
     /// destination.

@@ -4,7 +4,8 @@
 use raddle_core::{LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// The rule by which a node divides the probability that a packet reaches the node among its next links.
+/// The rule by which each node divides a probability among its next links. The divided probability is that of a packet
+/// reaching the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Split {
     /// Evenly over the ports that lead closer to the destination.

@@ -14,8 +14,8 @@ pub enum Pattern {
     Uniform,
     /// In every dimension of size `k`, a source at coordinate `x` sends to coordinate `k - 1 - x`.
     BitComplement,
-    /// The source's coordinates are rotated by one: `(x, y)` sends to `(y, x)`, and `(x, y, z)` to
-    /// `(y, z, x)`.
+    /// The source's coordinates are rotated by one: `(x, y)` sends to `(y, x)`, and `(x, y, z)` to `(y, z, x)`. All
+    /// dimensions must have the same size.
     Transpose,
     /// The destination is `k / 2 - 1` steps up in the first dimension, which has `k` nodes.
     Tornado,
@@ -23,8 +23,9 @@ pub enum Pattern {
     WorstCase,
 }
 
-/// Returns the throughput under `pattern` as a fraction of the fabric's capacity. For a k-ary n-cube, the
-/// capacity per node is 8/k of a link's rate. This is the ideal throughput of uniform traffic.
+/// Returns the throughput under `pattern` as a fraction of the fabric's capacity. The capacity per node is taken as 8/k
+/// of a link's rate, where k is the size of the first dimension. In a k-ary n-cube with even k, this is the ideal
+/// throughput of uniform traffic.
 ///
 /// # Panics
 /// If the fabric is not a torus, or if the protocol is not defined on it.
@@ -89,8 +90,8 @@ fn routing_neighbours(grid: &Grid, node: NodeId) -> Vec<NodeId> {
 /// Returns the greatest load that any permutation of the nodes puts on any link.
 fn worst_case(routing: &Routing, protocol: Protocol, grid: &Grid) -> f64 {
     let nodes = grid.nodes() as usize;
-    // All nodes are equivalent by translation, so one link per direction is enough. If ties depend on parity
-    // or paths depend on the flow, the nodes are not equivalent, and all links are needed.
+    // Under most protocols, all nodes are equivalent by translation, so the links of node 0 are enough. If ties depend
+    // on parity or paths depend on the flow, the nodes are not equivalent, and all links are needed.
     let links = match protocol {
         Protocol::Dor(super::Tie::Parity) | Protocol::Ecmp => routing.topology().link_slots(),
         _ => routing.topology().port_count(NodeId(0)),

@@ -15,8 +15,9 @@ use std::ops::Range;
 
 /// The sizes of an extended generalized fat tree with `children.len()` levels of switches.
 ///
-/// A switch's first ports lead to its children, in the order of their subtree digit p_l. The other ports lead to its
-/// parents, in the order of their plane digit u_{l+1}. A host's ports lead to its parents.
+/// The first ports of a switch of level l lead to its children, in the order of the children's subtree digit p_l. The
+/// other ports lead to its parents, in the order of the parents' plane digit u_{l+1}. A host's ports lead to its
+/// parents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct XgftSize {
     /// m1..mh: number of children of a switch of each level, from below.
@@ -101,7 +102,7 @@ impl Xgft {
         self.first[1]
     }
 
-    /// Returns the nodes of a level, 0 for hosts.
+    /// Returns the ids of the nodes of a level. Level 0 contains the hosts.
     #[must_use]
     pub fn nodes_of(&self, level: usize) -> Range<u32> {
         self.first[level]..self.first[level + 1]

@@ -50,9 +50,9 @@ fn oracle_8_1_hosts_have_as_many_paths_as_common_ancestors() {
     assert_eq!(Hops::of(&built(size)).most_paths(), Some(4.0));
 }
 
-/// Checks the digits of a label (specifications/cee.md §1.1), and the path from host 0 to host 6
-/// (specifications/cee.md §8.2): from the leaf switch of host 0 up to parents 0 and 1, then down by
-/// ports 1, 1 and 0.
+/// Checks the digits of a label (specifications/cee.md §1.1), and the path from host 0 to host 6 (specifications/cee.md
+/// §8.2): from the leaf switch of host 0 to its parent 0, from there to parent 1 of that switch, then down by ports 1,
+/// 1 and 0.
 #[test]
 fn labels_are_read_from_ids() {
     let tree = Xgft::new(XgftSize::k_ary_n_tree(2, 3));

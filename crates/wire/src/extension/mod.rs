@@ -165,7 +165,7 @@ impl Decoders {
 
     /// Decodes the header at the start of `bytes`. Returns the header and its length. In `bytes`, the payload follows
     /// the header, and the header's [trailer](HeaderInfo::trailer_len) follows the payload. Bytes after the packet are
-    /// ignored.
+    /// ignored, except that a whole frame of another system ends at the end of `bytes`.
     ///
     /// # Errors
     /// [`Error`] if the bytes are not a packet that these decoders read, or if the packet is incomplete.
@@ -180,8 +180,9 @@ impl Decoders {
     }
 
     /// Decodes the header at the start of `front`, which contains the first bytes of a packet of `len` bytes. Returns
-    /// the header and its length; `None` for headers of other crates, for malformed headers, and for headers that need
-    /// more bytes. Does not read the rest of the packet (see [`HeaderInfo::decode_front`]).
+    /// the header and its length. Returns `None` for malformed headers, for headers that need more bytes, for headers
+    /// of other crates, and for built-in headers that do not implement [`HeaderInfo::decode_front`]. Does not read the
+    /// rest of the packet.
     #[must_use]
     #[inline]
     pub fn decode_front(&self, front: &[u8], len: usize) -> Option<(Header, usize)> {

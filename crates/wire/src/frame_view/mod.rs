@@ -8,8 +8,9 @@
 //! packet, the ECN field changes, and IPv4's checksum is updated incrementally (RFC 1624). Tags of schemes precede the
 //! frame.
 //!
-//! Frames here have no check sequence and begin like converged-Ethernet frames. Runtimes therefore read such
-//! frames only if they are configured to: [`Decoders::with_frames`](crate::Decoders::with_frames).
+//! Frames here have no check sequence and begin like converged-Ethernet frames. Runtimes therefore read such frames
+//! only if they are configured to: [`Decoders::with_frames`](crate::Decoders::with_frames). Frames after Expeditus's
+//! tag are always read.
 
 use crate::ethernet::{ADDRESSES, HEADER};
 use crate::field::{first, get16, put16};
@@ -43,8 +44,8 @@ impl PartialEq for FrameView {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct IpView {
     protocol: u8,
-    /// Source and destination port; 0 for protocols without ports and for incomplete headers. Also
-    /// 0 for fragments, so that all fragments of a packet count as one flow.
+    /// Source and destination port; 0 for protocols other than TCP and UDP, and for incomplete headers. Also 0 for
+    /// fragments, so that all fragments of a packet count as one flow.
     ports: (u16, u16),
     ecn: Ecn,
     opening: Option<Opening>,
@@ -262,7 +263,7 @@ impl HeaderInfo for FrameView {
         Class(self.priority)
     }
 
-    /// Returns the five-tuple of any IP packet. The ports are 0 if the protocol has none, if the
+    /// Returns the five-tuple of a complete IP packet. The ports are 0 if the protocol is neither TCP nor UDP, if the
     /// packet is a fragment, or if its TCP or UDP header is incomplete.
     #[inline]
     fn five_tuple(&self) -> Option<FiveTuple> {

@@ -7,9 +7,9 @@ use crate::{Ends, Error, HeaderInfo, PacketKind};
 /// The content that a request asks the receiver to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// Events with the latest state of flows: the flows of the broadcasts that the request's receiver recently sent
-    /// over the link to the requesting node. The requesting node has received a damaged packet over this link, perhaps
-    /// one of these broadcasts. The request has type 0x44.
+    /// Events with the latest state of some flows. The request's receiver has recently sent broadcasts about these
+    /// flows over the link to the requesting node. The requesting node has received a damaged packet over this link,
+    /// perhaps one of these broadcasts. The request has type 0x44.
     Resend,
     /// A [`Snapshot`](super::Snapshot) of the receiver's own flows. The request has type 0x47. The type 0x45 is not
     /// used, because it is the first byte of IPv4 packets.

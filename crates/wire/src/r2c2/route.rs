@@ -47,9 +47,8 @@ impl Route {
         Ok(())
     }
 
-    /// Returns the port of hop `hop`, counted from 0. Beyond the route's end, the result is 0. Beyond the
-    /// capacity, the result is an arbitrary port: a header may claim more hops than the capacity at
-    /// `hop_bits` bits per hop.
+    /// Returns the port of hop `hop`, counted from 0. Beyond the route's end, the result is 0. A header may claim more
+    /// hops than fit at `hop_bits` bits per hop. For hops beyond this capacity, the result is an arbitrary port.
     #[inline]
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "a hop has at most 16 bits")]

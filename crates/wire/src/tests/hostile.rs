@@ -91,7 +91,8 @@ fn seal(bytes: &mut [u8]) {
     }
 }
 
-/// Reads the bytes with every decoder. Returns true if `decoders` read a header.
+/// Reads the bytes with every decoder. Checks that a decoded packet can be encoded and decoded again. Returns true if
+/// `decoders` read a header.
 fn check(bytes: &[u8], decoders: &Decoders) -> bool {
     check_frame(bytes);
     let _ = dcbx::Announcement::decode(bytes);

@@ -44,7 +44,9 @@ fn run_alone(program: impl Iterator<Item = Result<Line, Misread>>, window: u64) 
     match order.unfinished().first() {
         None => Ok(()),
         Some(step) => {
-            let problem = "this operation can never begin: its dependencies form a cycle".to_owned();
+            let problem = "this operation can never begin: it is part of a cycle of dependencies, or waits \
+                           for an operation in a cycle"
+                .to_owned();
             Err(Misread { line: step.line, column: 1, problem })
         }
     }
@@ -61,12 +63,12 @@ impl Counts {
     }
 }
 
-/// Number of sends minus number of receives, for each pair of ranks.
+/// Balance of sends and receives: for each pair of ranks, and for receives that accept any sender (`from -1`).
 #[derive(Debug, Default)]
 struct Balance {
     /// The balance of each pair of ranks, keyed by receiver and sender.
     pairs: FxHashMap<(u32, u32), Pair>,
-    /// Number of receives from any rank, by receiver.
+    /// Number of receives that accept any sender, by receiver.
     from_any: BTreeMap<u32, i64>,
 }
 
@@ -108,9 +110,9 @@ impl Balance {
     }
 
     /// Returns the first pair of ranks, in order of receiver and then of sender, whose sends and receives do not match.
-    /// If the receiver also has receives from any rank, the pair may have more sends than receives. If there is no such
-    /// pair, returns the first receiver whose number of receives from any rank differs from the number of messages that
-    /// its other receives leave over.
+    /// If the receiver has receives that accept any sender, a pair matches if it has no more receives than sends.
+    /// Otherwise the numbers must be equal, also for each tag unless a send or receive has the tag -1. If all pairs
+    /// match, returns the first receiver whose total number of receives differs from the number of messages sent to it.
     fn uneven(&self) -> Option<Uneven> {
         let mut left = self.from_any.clone();
         let mut pairs: Vec<_> = self.pairs.iter().collect();

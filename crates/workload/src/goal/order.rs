@@ -37,8 +37,8 @@ pub(super) struct Step {
 #[derive(Debug, Default)]
 struct Cpu {
     computing: bool,
-    /// Operations that wait only for the stream, in file order. A dependency that is read later can block a
-    /// queued operation. Such an operation is removed when it reaches the head of the queue.
+    /// Operations that had no unmet dependency when they were queued, in file order. A dependency that is read later
+    /// can block a queued operation. Such an operation is removed when it reaches the head of the queue.
     ready: BinaryHeap<Reverse<(u64, Slot)>>,
 }
 
@@ -135,7 +135,7 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         (slot, operation)
     }
 
-    /// Records that an operation that had begun has finished.
+    /// Records that an operation has finished. The operation must have begun.
     pub(super) fn finish(&mut self, slot: Slot) {
         let step = self.steps[slot as usize].take().expect("an operation must finish only once");
         debug_assert!(step.begun, "an operation must begin before it finishes");

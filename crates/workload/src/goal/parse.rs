@@ -141,9 +141,10 @@ impl<'a> Rest<'a> {
     fn end(&self) -> Result<(), Misread> {
         match self.words.get(self.next) {
             None => Ok(()),
-            Some(word) => {
-                Err(word.error("the end of the statement, or [tag N] [cpu N] [nic N] in this order"))
-            }
+            Some(word) => Err(word.error(
+                "the end of the statement (`send` and `recv` may end with `tag N`, `cpu N` and `nic N` \
+                 in this order, `calc` with `cpu N`)",
+            )),
         }
     }
 
@@ -165,7 +166,9 @@ impl<'a> Rest<'a> {
             verb = self.word("calc, send or recv")?;
         }
         let operation = match verb.text {
-            b"calc" => Operation::Calc { ns: number(self.word("a time in ns")?, "a time in ns")? },
+            b"calc" => {
+                Operation::Calc { ns: number(self.word("a time in whole ns")?, "a time in whole ns")? }
+            }
             b"send" => {
                 let bytes = self.bytes()?;
                 self.keyword("to")?;
@@ -219,9 +222,9 @@ fn label(names: &mut Names, word: Word<'_>) -> Result<super::Label, Misread> {
     if !is_label {
         return Err(word.error("a label: a letter, then letters, digits and `_`"));
     }
-    names
-        .label(word.text)
-        .ok_or_else(|| word.error("at most 65,536 different label names (without their numbers)"))
+    names.label(word.text).ok_or_else(|| {
+        word.error("one of this rank's 65,536 different label names (without the numbers at their end)")
+    })
 }
 
 /// Parses a word with `read`. Returns `None` for -1, which matches any value.
@@ -230,7 +233,7 @@ fn any<'a, T>(word: Word<'a>, read: impl Fn(Word<'a>) -> Result<T, Misread>) -> 
 }
 
 fn rank(word: Word<'_>, ranks: u32) -> Result<u32, Misread> {
-    let need = || format!("a rank, 0 to {}", ranks - 1);
+    let need = || format!("a rank, 0 to {} (after `from`, also -1: any rank)", ranks - 1);
     let rank = decimal(word.text).filter(|&rank| rank < u64::from(ranks));
     rank.and_then(|rank| u32::try_from(rank).ok()).ok_or_else(|| word.error(&need()))
 }

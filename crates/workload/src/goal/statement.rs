@@ -16,7 +16,7 @@ pub enum Operation {
     },
     /// The rank sends a message.
     Send {
-        /// Size in bytes. A message of 0 bytes is sent as 1 byte.
+        /// Size in bytes, before scaling. A size of 0 is sent as a size of 1.
         bytes: u64,
         /// The receiving rank.
         to: u32,

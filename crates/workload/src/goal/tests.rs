@@ -116,8 +116,8 @@ fn malformed_text_is_refused_at_its_place() {
         error("\n l1: cal 5"),
         "line 3, column 6: in rank 0: expected calc, send, recv, `A requires B` or `A irequires B`, found `cal`"
     );
-    assert_eq!(error("\n calc"), "line 3, column 6: in rank 0: a time in ns is missing");
-    assert_eq!(error("\n calc -1"), "line 3, column 7: in rank 0: expected a time in ns, found `-1`");
+    assert_eq!(error("\n calc"), "line 3, column 6: in rank 0: a time in whole ns is missing");
+    assert_eq!(error("\n calc -1"), "line 3, column 7: in rank 0: expected a time in whole ns, found `-1`");
     assert!(error("\n calc 18446744073709551616").starts_with("line 3, column 7:"));
     assert!(
         error("\n calc 1 tag 3")
@@ -125,7 +125,10 @@ fn malformed_text_is_refused_at_its_place() {
     );
     assert_eq!(error("\n send 8 to 1"), "line 3, column 9: in rank 0: expected `b`, found `to`");
     assert!(error("\n send xb to 1").starts_with("line 3, column 7: in rank 0: expected a number of bytes"));
-    assert_eq!(error("\n send 8b to 2"), "line 3, column 13: in rank 0: expected a rank, 0 to 1, found `2`");
+    assert_eq!(
+        error("\n send 8b to 2"),
+        "line 3, column 13: in rank 0: expected a rank, 0 to 1 (after `from`, also -1: any rank), found `2`"
+    );
     assert_eq!(error("\n send 8b from 1"), "line 3, column 10: in rank 0: expected `to`, found `from`");
     assert!(error("\n recv 8b from -2").starts_with("line 3, column 15:"));
     assert!(error("\n send 8b to 1 cpu 0 tag 7").starts_with("line 3, column 21:"));
@@ -163,7 +166,8 @@ fn dependency_cycles_are_found() {
     let circle = "\nl1: calc 1\nl2: calc 1\nl3: calc 1\nl2 requires l3\nl3 irequires l2";
     assert_eq!(
         error_of(circle),
-        "line 4, column 1: in rank 0: this operation can never begin: its dependencies form a cycle"
+        "line 4, column 1: in rank 0: this operation can never begin: it is part of a cycle of dependencies, \
+         or waits for an operation in a cycle"
     );
     assert!(error_of("\nl1: calc 1\nl1 requires l1").starts_with("line 3"));
     // A dependency on a later operation is not a cycle.

@@ -79,7 +79,8 @@ impl Trace {
     /// labels and the dependencies, and that no dependencies form a cycle. A dependency must follow the operation that
     /// it delays by at most `window` statements. A rank must receive as many messages as are sent to it. If all its
     /// receives name a sender, the numbers must match for each sender. They must also match for each tag, unless a send
-    /// or receive of this pair of ranks has the tag -1.
+    /// or receive of this pair of ranks has the tag -1. If some receives accept any sender, the receives that name a
+    /// sender must not outnumber the messages of this sender.
     ///
     /// # Errors
     /// Returns a problem with its line and column.

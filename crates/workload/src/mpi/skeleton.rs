@@ -18,7 +18,7 @@ pub struct Skeleton {
 }
 
 impl Skeleton {
-    /// Creates a skeleton with the application's own number of iterations and its measured computing time.
+    /// Creates a skeleton with the application's own number of iterations and computing time.
     #[must_use]
     pub fn new(application: impl Communication + 'static) -> Self {
         Self::from(Arc::new(application) as Arc<dyn Communication>)

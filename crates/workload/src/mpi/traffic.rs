@@ -1,5 +1,5 @@
-//! Traffic between ranks. The traffic of a run is printed beside the run's result. Tests compare the traffic of a
-//! skeleton with the traffic of a recorded trace.
+//! Traffic between ranks. Computed figures of message sizes use it. Tests compare the traffic of a skeleton with the
+//! traffic of a recorded trace.
 
 use crate::goal::{Operation, Statement};
 use std::collections::{BTreeMap, BTreeSet};

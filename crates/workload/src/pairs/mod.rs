@@ -18,16 +18,19 @@ use std::sync::Arc;
 /// The pairs of senders and receivers. No flow runs from a node to itself: if a pattern maps a node to itself, the
 /// node does not send.
 ///
-/// All patterns except `Uniform` and `InterPod` are a list of pairs. Random arrivals draw from the list at random.
-/// Regular arrivals use the list in order. If there are as many flows as pairs, each pair is then used once. Pod
-/// patterns are for Clos networks. The leaves of a leaf-spine count as pods.
+/// All patterns except `Uniform` and `InterPod` are a list of pairs. With one flow per pair, each pair is used once, in
+/// random order. Otherwise, arrivals of the kinds `Poisson` and `Load` draw from the list at random. `Fixed` and
+/// `AllAtOnce` use the list in order, so each pair is used once if there are as many flows as pairs. With `PerHost`,
+/// each sender draws from its own pairs at random. Pod patterns are for Clos networks. The leaves of a leaf-spine count
+/// as pods.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pairs {
     /// Every ordered pair of distinct hosts with equal probability.
     Uniform,
     /// Every ordered pair of hosts of different pods with equal probability.
     InterPod {
-        /// The numbers of the pods that take part, at least 2. If the list is empty, all pods take part.
+        /// The pods that take part, by number, from 0. There must be at least two different pods. If the list is empty,
+        /// all pods take part.
         pods: Vec<u32>,
     },
     /// Every host sends to every other host.
@@ -129,8 +132,8 @@ impl Source {
         }
     }
 
-    /// Returns an endless iterator of the pairs of successive flows. Pairs are drawn at random, except that a
-    /// list is used in order unless `random` is set.
+    /// Returns an endless iterator of the pairs of successive flows. If the source is a list and `random` is false, the
+    /// list is used in order, again and again. Otherwise pairs are drawn at random.
     pub(crate) fn draw(
         self,
         random: bool,
@@ -304,7 +307,7 @@ fn permutations(
         return Err(WorkloadError::parameter(
             "number of permutations",
             &times,
-            "small enough for at most 2^26 pairs in all",
+            "at most 2^26 divided by the number of hosts",
         ));
     }
     let mut pairs = Vec::new();

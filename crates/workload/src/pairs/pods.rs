@@ -1,5 +1,5 @@
-//! Traffic patterns on the pods of a Clos network (specifications/expeditus.md §8.10). A leaf-spine is one pod, so each
-//! of its leaves counts as a pod.
+//! Traffic patterns on the pods of a Clos network (specifications/expeditus.md §8.10). In a leaf-spine, which has only
+//! one pod, each leaf counts as a pod.
 
 use crate::WorkloadError;
 use raddle_core::{NodeId, Stream};
@@ -58,8 +58,9 @@ impl Pods {
 
     /// Pairs each host with one host of another pod. Each host also receives from exactly one host. At first, each host
     /// sends to the host at the same position in another pod, a random number of pods further on. One such number is
-    /// drawn for each position in a pod. Then the destinations of randomly drawn pairs of hosts are swapped. Drawing
-    /// random permutations until a valid permutation is found would take far too long.
+    /// drawn for each position in a pod. Then the destinations of randomly drawn pairs of hosts are swapped, unless a
+    /// host would get a destination in its own pod. Drawing random permutations until a valid permutation is found
+    /// would take far too long.
     pub(super) fn bijection(&self, stream: &mut Stream) -> List {
         /// Number of attempted swaps per host. About `ln(hosts) / 2` attempts per host are enough to mix the
         /// destinations.

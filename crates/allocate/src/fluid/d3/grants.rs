@@ -1,8 +1,9 @@
 //! Grants of capacity to flows with deadlines: first come, first served.
 //!
 //! Links count capacity in integers, so the reserved part of a link is exactly the sum of its grants, whatever the
-//! order of additions. Besides its request and the capacities, a grant depends only on the grants of flows that arrived
-//! earlier. Grants that may be wrong are therefore repaired in order of arrival, with a running sum for each link.
+//! order of additions. A grant depends only on the flow's request, on the capacities, and on the grants of flows that
+//! arrived earlier. Grants that may be wrong are therefore repaired in order of arrival, with a running sum for each
+//! link.
 
 use super::Reservation;
 use std::cmp::Reverse;
@@ -36,7 +37,7 @@ pub(super) struct Link {
     pub(super) disturbed: bool,
 }
 
-/// The grant of a flow with a deadline on one link.
+/// A link's grant to a flow with a deadline.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Grant {
     order: u64,
@@ -64,9 +65,9 @@ impl Link {
         self.capacity.saturating_sub(sum)
     }
 
-    /// Sets the grant of the flow with this `order` to `grants`, or to the capacity that earlier flows leave, if that
-    /// is less. Returns true if later grants may have to change: either all grants together exceed the capacity, or a
-    /// grant that is less than its request could now be larger.
+    /// Sets the grant of the flow with this `order` to `grants` units, or to the capacity that earlier flows leave, if
+    /// that is less. Returns true if later grants may have to change: this grant grew and all grants together exceed
+    /// the capacity, or it shrank and some flow on the link has less than its request.
     fn set(&mut self, order: u64, grants: u64) -> bool {
         let has = grants.min(self.left(order));
         let (count, sum) = self.passed;
@@ -174,7 +175,8 @@ impl Reservation {
         }
     }
 
-    /// Updates the capacities that reservations leave for max-min sharing.
+    /// Updates the capacities that reservations leave for max-min sharing on the visited links, and resets these links
+    /// for the next `settle`.
     pub(super) fn leave(&mut self) {
         while let Some(slot) = self.visited.pop() {
             let link = &mut self.links[slot as usize];

@@ -7,14 +7,14 @@
 //! than its maximum rate (quenching).
 //!
 //! # Times of requests
-//! The rate that a flow needs changes continuously while the flow sends faster or slower than this rate. A flow updates
-//! its request when a flow arrives or leaves on one of its links, and when the capacity of such a link changes. At
-//! multiples of [`REFRESH`], a flow that does not send at the requested rate also updates its request. Between updates
-//! the request stays the same, as a request of D3 does for a round trip.
+//! The rate that a flow needs changes continuously while the flow sends faster or slower than this rate. A flow with a
+//! deadline updates its request when it arrives, when another flow arrives or leaves on one of its links, and when the
+//! capacity of such a link changes. At multiples of [`REFRESH`], a flow that does not send at the requested rate also
+//! updates its request. Between updates the request stays the same, as a request of D3 does for a round trip.
 //!
 //! # Cost
 //! When a flow arrives or leaves, the policy examines the flows with deadlines on its links, and the flows whose grants
-//! change as a result. At multiples of [`REFRESH`], the policy passes over all flows to find those that update their
+//! change as a result. At multiples of [`REFRESH`], the policy goes through all flows to find those that update their
 //! requests. Apart from this, flows without deadlines take as much time as under [`MaxMin`](crate::MaxMin).
 
 #![allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
@@ -32,7 +32,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 /// (specification §11).
 pub const REFRESH: Duration = Duration::from_ms(1);
 
-/// A flow's rate and request count as equal if their difference is at most this share of the flow's maximum rate.
+/// A flow's rate is treated as equal to its request if they differ by at most this share of the flow's maximum rate.
 const SAME: f64 = 1e-9;
 
 /// Reservations in order of arrival, and max-min fair shares of the unreserved capacity.
@@ -46,7 +46,8 @@ pub struct Reservation {
     links: Vec<Link>,
     /// Indexed by flow slot.
     flows: Vec<Member>,
-    /// Times at which flows can no longer meet their deadlines at their current rates, with the slots of these flows.
+    /// Times from which flows can no longer meet their deadlines even at their maximum rates, if they keep their
+    /// current rates until then. Each time comes with the flow's slot.
     late: BTreeSet<(Time, u32)>,
     /// The next time at which all flows with deadlines that do not send at the requested rate update their requests.
     refresh_at: Time,
@@ -75,8 +76,8 @@ struct Member {
     /// True if the flow's grant is less than its request. The flow's links then count the flow in
     /// `Link::short`.
     short: bool,
-    /// Time from which the flow can no longer meet its deadline at its current rate; [`Time::NEVER`] if there is no
-    /// such time.
+    /// Time from which the flow can no longer meet its deadline even at its maximum rate, if it keeps its current rate
+    /// until then; [`Time::NEVER`] if there is no such time.
     late_at: Time,
     /// True if the flow is listed in `Reservation::doubts`, or gives up.
     doubted: bool,
@@ -123,9 +124,9 @@ impl Reservation {
         }
     }
 
-    /// Updates the requests of flows on marked links, and of flows that can no longer meet their deadlines at their
-    /// current rates. If `refresh_at` has come, also updates the requests of all flows with deadlines that do not send
-    /// at the requested rate. A flow gives up if its request exceeds the rate at which it can send.
+    /// Updates the requests of flows on marked links. If `refresh_at` has come, also updates the requests of all flows
+    /// with deadlines that do not send at the requested rate. A flow gives up if it can no longer meet its deadline
+    /// even at its maximum rate.
     fn ask(&mut self, now: Time, changes: &mut Changes) {
         let mut gone = changes.given_up.len();
         while let Some(&(at, slot)) = self.late.first()

@@ -4,8 +4,8 @@
 //! A flow is divided into equal subflows, one per path. The schedule by [criticality](Criticality) treats the
 //! subflows as separate flows. As soon as a subflow sends, it takes over the remaining bits of the flow's
 //! paused subflows, which then end. If several subflows send, the subflow with the fewest remaining bits
-//! takes over these bits. If all subflows are paused, no bits move. A flow gives up, with all its subflows,
-//! once it could not meet its deadline even if it were alone on all its paths.
+//! takes over these bits. If all subflows are paused, no bits move. If [`Rules::gives_up`] is set, a flow gives up,
+//! with all its subflows, once it could not meet its deadline even if it were alone on all its paths.
 //!
 //! # Cost
 //! A flow takes about as much computing time as its subflows take in the schedule.

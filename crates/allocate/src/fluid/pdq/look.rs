@@ -67,7 +67,8 @@ impl Criticality {
         }
     }
 
-    /// Returns the next time at which any flow must be examined; `None` if there is no such time.
+    /// Returns the next time at which any flow must be examined, but at least [`LEAST_GAP`] after `now`; `None` if
+    /// there is no such time.
     pub(super) fn next_look(&mut self, now: Time) -> Option<Time> {
         const FEW: usize = 64;
         if self.looks.0.len() > 4 * (self.flows.len() - self.vacant.len()) + FEW {

@@ -19,10 +19,10 @@
 //! its deadline.
 //!
 //! # Differs from the specification
-//! - Probes of paused flows do not reduce the capacity that is left when rates are assigned. Instead, each
-//!   link reduces the rates of its flows by the share of its capacity that probes take. With one sending
-//!   flow, the result is the same as in the specification. The rates are thus a function of the present
-//!   flows. In the specification, the probes reduce the rates, but which flows probe depends on the rates.
+//! - Rates are assigned as if probes took no capacity. Afterwards, each link reduces the rates of its flows by the
+//!   share of its capacity that probes take. The rates therefore depend only on the present flows. In the
+//!   specification, the rates also depend on which flows probe, and which flows probe depends on the rates. With one
+//!   sending flow, the result is the same as in the specification.
 //! - Probes take at most half of a link. On slow links with short round trips, a flow sends a probe only
 //!   after the answer to its previous probe.
 //! - How often a flow probes depends on its position in the order of a link's flows. The position is counted
@@ -63,7 +63,8 @@ pub struct Rules {
     pub probing: Probing,
     /// Size of a probe, in bits on the wire.
     pub probe_bits: f64,
-    /// A flow is paused if its rate would be below this share of the rate at which it can send; above 0.
+    /// A flow is paused if its rate would be below this share of the rate at which it can send. The share must be above
+    /// 1e-12.
     pub least_share: f64,
 }
 
@@ -175,7 +176,10 @@ impl Criticality {
     /// Creates a policy without flows, over links with these usable capacities in bit/s.
     #[must_use]
     pub fn new(links: &[f64], rules: Rules) -> Self {
-        debug_assert!(rules.least_share > SAME, "`least_share` must be greater than rounding errors");
+        debug_assert!(
+            rules.least_share > SAME,
+            "`least_share` must be greater than 1e-12, the tolerance for rounding errors"
+        );
         let link = |&bps: &f64| Link { capacity_bps: bps, line_bps: bps, ..Link::default() };
         Self {
             rules,

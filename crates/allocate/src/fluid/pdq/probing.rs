@@ -10,8 +10,8 @@ pub enum Probing {
     Free,
     /// A paused flow sends one probe per round trip.
     EveryRtt,
-    /// If a paused flow is the i-th most critical flow on a link, it sends one probe every max(1, i/5) round
-    /// trips (Suppressed Probing).
+    /// A paused flow that is the i-th flow in the order of a link's flows sends one probe every max(1, i/5) round trips
+    /// (Suppressed Probing). Sending flows count as the first flows of this order.
     Suppressed,
 }
 
@@ -29,7 +29,8 @@ pub(super) struct Probes {
     probe_bits: f64,
     /// Entry i: probes per round trip of the i most critical flows on a link, if all of them were paused.
     sums: Vec<f64>,
-    /// Links whose probes changed, each listed once.
+    /// Links whose probes or capacity changed, each listed once. After [`recount`](Self::recount), only links whose
+    /// share for data changed.
     touched: Vec<u32>,
 }
 

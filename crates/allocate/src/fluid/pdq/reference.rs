@@ -3,8 +3,8 @@
 use super::{Criticality, Member, Probing};
 use raddle_core::Time;
 
-/// Returns the correct rate of each flow by slot, in bit/s, computed from the bits that the flow has left
-/// now.
+/// Returns the correct rates at `now`, in bit/s, indexed by flow slot. The rates are computed from the bits that the
+/// flows have left.
 #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 pub(super) fn rates(of: &Criticality, now: Time) -> Vec<f64> {
     let mut order: Vec<usize> = (0..of.flows.len()).filter(|&slot| of.flows[slot].live).collect();

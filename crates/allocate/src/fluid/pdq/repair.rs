@@ -73,7 +73,8 @@ impl Criticality {
         }
     }
 
-    /// Returns a link's capacity minus the rates granted to the flows whose keys satisfy `of`, in bit/s.
+    /// Returns the capacity that the flows whose keys satisfy `of` leave on a link, in bit/s. A flow uses its granted
+    /// rate times its traversals of the link.
     fn left_bps(&self, now: Time, link: u32, of: impl Fn(Key) -> bool) -> f64 {
         let link = &self.links[link as usize];
         let before = link.senders.iter().filter(|&&(flow, _)| of(self.key(now, flow)));

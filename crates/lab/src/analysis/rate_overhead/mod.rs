@@ -78,14 +78,15 @@ impl Replay {
         Self { usable: usable(&capacity, headroom), routing: Routing::new(topology), protocol }
     }
 
-    /// Measures the time of the computations at each tick of a replay of `trace`. The flows of `trace` must be sorted
-    /// by start. Returns one list for each algorithm, in the order of [`Algorithm::ALL`]. A list contains the
-    /// algorithm's times, sorted, in percent of the interval `rho`.
+    /// Measures the time of the computations at up to `samples.ticks` ticks of a replay of `trace`. The flows of
+    /// `trace` must be sorted by start. Returns one list for each algorithm, in the order of [`Algorithm::ALL`]. A list
+    /// contains the algorithm's times, sorted, in percent of the interval `rho`.
     ///
-    /// The replay ends when the last flow starts, or when half of the flows have ended, whichever is later. The first
-    /// tenth of the time from the first flow's start to this end is skipped. If the ticks of one node are too few,
-    /// several nodes are replayed in turn, each with a different phase of its ticks. The first tick of each node is not
-    /// counted. If the replayed time is shorter than three intervals, there may be fewer samples than requested.
+    /// The replay ends when the last flow starts, or when half of the flows have ended, whichever is later. It ends
+    /// earlier if `samples.ticks` ticks are measured before. The first tenth of the time from the first flow's start to
+    /// the later of these two events is skipped. If the ticks of one node are too few, several nodes are replayed in
+    /// turn, each with a different phase of its ticks. The first tick of each node is not counted. If the replayed time
+    /// is shorter than three intervals, there may be fewer samples than requested.
     ///
     /// # Panics
     /// If the relative difference between the rates that two algorithms give a flow exceeds 1e-9, or if `rho` is zero.
@@ -215,7 +216,10 @@ impl<'a> Computations<'a> {
 fn assert_agree(rates: &[f64], others: &[f64]) {
     assert_eq!(rates.len(), others.len());
     for (rate, other) in rates.iter().zip(others) {
-        assert!((rate - other).abs() <= DISAGREEMENT * rate, "one flow has rates {rate} and {other} bit/s");
+        assert!(
+            (rate - other).abs() <= DISAGREEMENT * rate,
+            "two algorithms give one flow different rates: {rate} and {other} bit/s"
+        );
     }
 }
 

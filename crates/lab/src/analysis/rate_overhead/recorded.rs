@@ -48,8 +48,8 @@ const TRIES: u32 = 5;
 pub struct Measured {
     /// The processor time of each computation.
     pub computations: Vec<f64>,
-    /// The p99 of each node's lateness on the real clock, over all packets and timers of the node in its last replay.
-    /// Empty for a slow core.
+    /// The p99 of each node's lateness on the real clock, over all packets, flow starts and timers of the node in its
+    /// last replay. Empty for a slow core.
     pub lateness: Vec<f64>,
 }
 
@@ -98,8 +98,9 @@ impl Recorded {
     }
 
     /// Replays the recorded nodes one after the other, and measures every computation. The interval between
-    /// computations is `rho`. Computations in the first tenth of the recording are not counted. A computation uses only
-    /// flows that the node has known for a whole interval (R2C2 §5.1).
+    /// computations is `rho`. Computations are counted only after the first tenth of the time from the first flow's
+    /// start to the last flow's start. A computation uses only flows that the node has known for a whole interval (R2C2
+    /// §5.1).
     ///
     /// # Panics
     /// If `rho` is zero.

@@ -16,8 +16,8 @@ keys! {
             ("three_tier_clos", "clos"),
             ("star", "single_switch"),
         ]);
-        /// Rate of each link. In Clos networks, rate of the links of hosts. Required for every built-in kind except
-        /// `file`.
+        /// Rate of each link. In Clos networks and dumbbells, rate of the links of hosts. Required for every built-in
+        /// kind except `file`.
         LINK_RATE: Rate = Key::new("link_rate").above_zero();
         /// Propagation delay of each link. Required for every built-in kind except `file`.
         LINK_DELAY: Duration = Key::new("link_delay");
@@ -145,7 +145,7 @@ pub(super) static KINDS: &[Kind] = &[
     },
     Kind {
         name: "xgft",
-        words: "extended generalized fat tree, with one number for each level",
+        words: "extended generalized fat tree, given by the numbers of children and of parents at each level",
         keys: &[&CHILDREN, &PARENTS],
     },
     Kind {

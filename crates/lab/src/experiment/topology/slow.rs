@@ -45,7 +45,7 @@ keys! {
         FROM: u32 = Key::new("from").example("0");
         /// The node to which the links lead.
         TO: u32 = Key::new("to").example("1");
-        /// Random links of a tree. The seed determines them.
+        /// Random links of an `xgft` or a `k_ary_n_tree`, in place of `from` and `to`. The seed determines the links.
         RANDOM: Inner = Key::new("random").table(&RANDOM_LINKS).example("{ level = 1, links = 4 }");
         /// Rate of the links.
         RATE: Rate = Key::new("rate").example("\"2.5 Gbps\"");
@@ -193,7 +193,7 @@ fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<
 /// are none.
 fn uplinks(topology: &Topology, level: u32, place: &At) -> Result<Vec<LinkId>, Problem> {
     let Shape::Xgft(size) = topology.shape() else {
-        let what = "`level` needs a tree, and this topology is not a tree";
+        let what = "`level` needs the topology `xgft` or `k_ary_n_tree`";
         return Err(out_of_range(
             place,
             what,

@@ -14,7 +14,8 @@ use raddle_workload::mpi::nas::Class;
 
 keys! {
     /// The flows, described in one of these ways: drawn flows (`arrivals`, `sizes`, `pairs`), long flows at a `load`, a
-    /// `hotspot`, a `list`, a `file`, or the messages of a program (`goal`, `skeleton`, `collective`).
+    /// `hotspot`, a `list`, a `file`, or the messages of a program (`goal`, `skeleton`, `collective`). A `hotspot` may
+    /// also be added to drawn flows or to long flows.
     pub(crate) WORKLOAD = "workload" {
         /// Start times of drawn flows.
         ARRIVALS: Kinded = Key::new("arrivals").table(&ARRIVALS_KEYS).example("{ kind = \"poisson\", mean_gap = \"1 us\" }");
@@ -31,7 +32,7 @@ keys! {
         /// Deadlines of drawn flows. If left out, flows have no deadlines.
         DEADLINES: Kinded = Key::new("deadlines").table(&DEADLINES_KEYS).example("{ kind = \"fixed\", deadline = \"1 ms\" }");
         /// If given, one long flow per pair sends from time 0 on. The sum of the rates of a sender's long flows is this
-        /// share of its link's rate.
+        /// share of the rate of the sender's fastest link.
         LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
         /// Hosts that send to the same host, alone or in addition to the flows of `pairs`.
         HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
@@ -53,10 +54,11 @@ keys! {
             .computed("the first algorithm that is listed for the operation")
             .example("\"ring\"")
             .registered("algorithm", algorithms);
-        /// Bytes that a rank contributes to a collective operation, or distributes to each rank.
+        /// Bytes that each rank contributes to a collective operation, or receives from the root. With `alltoall`,
+        /// bytes that each rank sends to every other rank. A `barrier` has no `size`.
         SIZE: Bytes = Key::new("size").above_zero().example("\"1 MB\"");
-        /// Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no
-        /// message uses rendezvous.
+        /// Messages of at least this size, after scaling, are sent by rendezvous: the sender first asks the receiver.
+        /// With `always`, no message uses rendezvous.
         EAGER: Eager = Key::new("eager").or("\"16 KB\"");
         /// Number of statements that each rank reads ahead in its program.
         LOOKAHEAD: u64 = Key::new("lookahead").or("4096").above_zero();
@@ -122,7 +124,7 @@ keys! {
         SOURCES: Vec<u32> = Key::new("sources").example("[0, 8]");
         /// Number of hosts that send, or their share of all hosts, in place of `sources`.
         DEGREE: Degree = Key::new("degree").computed("depends on `type`").example("4");
-        /// Sum of the sources' rates, divided by the rate of the destination's link.
+        /// Sum of the sources' rates, divided by the rate of the destination's fastest link.
         SEVERITY: f64 = Key::new("severity").computed("depends on `type`").above_zero().example("1.8");
         /// Time at which the sources begin to send.
         HOTSPOT_START: Duration = Key::new("start").computed("depends on `type`").example("\"10 ms\"");
@@ -141,7 +143,7 @@ keys! {
         VICTIM_SRC: u32 = Key::new("src").required().example("1");
         /// Destination of the victim flow.
         VICTIM_DST: u32 = Key::new("dst").required().example("30");
-        /// Rate of the victim flow, as a share of the rate of its sender's link.
+        /// Rate of the victim flow, as a share of the rate of its sender's fastest link.
         VICTIM_LOAD: f64 =
             Key::new("load").required().example("0.95").such(SHARE_OF_A_LINK, is_share_of_a_link);
     }
@@ -165,7 +167,7 @@ keys! {
     pub(crate) SKELETON_KEYS = "workload" {
         /// The communication pattern of a known program, or of neighbors on a grid (`halo`).
         SKELETON: Name = Key::new("skeleton").example("\"cg\"").registered("skeleton", skeletons);
-        /// Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        /// Number of ranks of a collective operation, or of a skeleton other than `halo`. A host runs one rank at most.
         RANKS: u32 = Key::new("ranks").above_zero().example("64");
         /// Problem size class of the NAS Parallel Benchmarks.
         CLASS: Name = Key::new("class").computed("the published value").example("\"D\"").registered("class", classes);
@@ -178,12 +180,12 @@ keys! {
             Key::new("sizes").example("[\"97 KB\"]").such("one or more sizes", |sizes: &Vec<Bytes>| !sizes.is_empty());
         /// If true, the grid of `halo` wraps around.
         WRAPS: bool = Key::new("wraps").or("false");
-        /// If true, ranks of `halo` also send to neighbors across corners.
+        /// If true, ranks of `halo` also send to neighbors across the edges and corners of their blocks.
         CORNERS: bool = Key::new("corners").or("false");
         /// Number of iterations of a skeleton or a collective operation.
         ITERATIONS: u32 = Key::new("iterations").computed("the program's own").above_zero().example("10");
         /// Time for which ranks compute in each iteration.
-        COMPUTE: Duration = Key::new("compute").computed("the program's own, as measured").example("\"10 ms\"");
+        COMPUTE: Duration = Key::new("compute").computed("the program's own (measured or assumed); 0 for `halo` and collective operations").example("\"10 ms\"");
         /// If true, the sizes of messages are multiplied by the published factor of the skeleton.
         SCALED: bool = Key::new("scaled").or("false");
         /// The sizes of messages are multiplied by this factor.
@@ -220,8 +222,8 @@ key! {
         "above 0 and at most 1 per picosecond",
         |rate: &Frequency| rate.per_second() > 0.0 && rate.mean_gap_ps().round() >= 1.0,
     );
-    /// Offered load as a share of the capacity, in place of `mean_gap`. The capacity is the sum of the senders' link
-    /// rates, divided by the fabric's oversubscription.
+    /// Offered load as a share of the capacity, in place of `mean_gap`. The capacity is the sum of the rates of the
+    /// senders' fastest links. In Clos networks, it is divided by the oversubscription.
     pub(super) ARRIVALS_LOAD: f64 = Key::new("load").above_zero().example("0.5");
     /// Mean flow size with which `load` is converted into a mean time between starts.
     pub(super) MEAN_SIZE: Bytes = Key::new("mean_size").computed("the mean of `sizes`").above_zero().example("\"100 KB\"");
@@ -231,7 +233,7 @@ key! {
     pub(super) GAP: Duration = Key::new("gap").required().above_zero().example("\"1 us\"");
     /// Each flow starts at a random time between 0 and this time.
     pub(super) JITTER: Duration = Key::new("jitter").or("\"0 ns\"").example("\"1 us\"");
-    /// Rate of each sender, as a share of its link's rate.
+    /// Rate of each sender, as a share of the rate of its fastest link.
     pub(super) SENDER_LOAD: f64 =
         Key::new("load").required().example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
     /// Size of a frame. Each frame is a flow, except with `bursty`.
@@ -252,7 +254,7 @@ key! {
     /// Largest flow size.
     pub(super) MAX: Bytes = Key::new("max").required().example("\"198 KB\"");
     /// Path of a file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative
-    /// percentage.
+    /// probability, from 0 to 1 or from 0 to 100 percent.
     pub(super) CDF: String = Key::new("file").required().example("\"web.cdf\"");
     /// Share of the hosts that take part in each permutation.
     pub(super) FRACTION: Fraction = Key::new("fraction").or("1.0").such("above 0", |share: &Fraction| share.0 > 0.0);
@@ -305,7 +307,7 @@ static ARRIVALS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "on_off",
-        words: "each sender sends one-frame flows in geometric bursts at its link's rate, with silences between",
+        words: "each sender sends one-frame flows in bursts at its link's rate, with silences between; the number of frames in a burst is geometric",
         keys: &[&SENDER_LOAD, &FRAME, &BURST],
     },
     Kind {
@@ -354,7 +356,7 @@ static PAIRS_KINDS: &[Kind] = &[
     Kind { name: "nearest_neighbour", words: "grids: each node sends to its neighbours", keys: &[] },
     Kind {
         name: "bit_complement",
-        words: "grids: x sends to k - 1 - x in each dimension; otherwise the digits of hosts' numbers are complemented",
+        words: "grids without `radix`: x sends to k - 1 - x in each dimension of size k; otherwise the digits of hosts' numbers are complemented",
         keys: &[&RADIX],
     },
     Kind { name: "bit_reversal", words: "the digits of hosts' numbers are reversed", keys: &[&RADIX] },
@@ -370,7 +372,7 @@ static PAIRS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "transpose",
-        words: "grids: (x, y) sends to (y, x), (x, y, z) to (y, z, x); otherwise the digits of hosts' numbers are rotated by half",
+        words: "grids without `radix`: (x, y) sends to (y, x), (x, y, z) to (y, z, x); otherwise the digits of hosts' numbers are rotated by half",
         keys: &[&RADIX],
     },
     Kind {
@@ -380,11 +382,11 @@ static PAIRS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "tornado",
-        words: "host i of n sends to host i + ceil(n / 2) - 1; grids: just under half way round the first dimension",
+        words: "host i of n sends to host i + ceil(n / 2) - 1, modulo n; grids: just under half way round the first dimension",
         keys: &[],
     },
-    Kind { name: "neighbor", words: "host i sends to host i + 1", keys: &[] },
-    Kind { name: "stride", words: "host i sends to host i + by", keys: &[&BY] },
+    Kind { name: "neighbor", words: "host i sends to host i + 1, the last host to host 0", keys: &[] },
+    Kind { name: "stride", words: "host i sends to host i + by, modulo the number of hosts", keys: &[&BY] },
     Kind { name: "exchange", words: "host i sends to host i xor by", keys: &[&BY] },
     Kind {
         name: "random_permutation",
@@ -404,7 +406,7 @@ static PROCESS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "on_off",
-        words: "geometric bursts at the link's rate, with silences between",
+        words: "bursts at the link's rate, with silences between; the number of frames in a burst is geometric",
         keys: &[&PROCESS_BURST],
     },
 ];

@@ -1,5 +1,5 @@
-//! Long flows: one flow for each pair. From time 0 on, the flows of a sender together have a stated share of its link's
-//! rate.
+//! Long flows: one flow for each pair. From time 0 on, the flows of a sender together have a stated share of the rate
+//! of the sender's fastest link.
 
 use super::generated::read_pairs;
 use super::keys::{APP_RATE, ARRIVALS, DEADLINES, DURATION, FLOWS, LOAD, ONCE, SIZES};

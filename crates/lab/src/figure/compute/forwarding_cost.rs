@@ -84,7 +84,11 @@ fn attempt(
     });
     let control = Control { stop: context.stop, progress: &mut |_| (), threads: Threads::Always(1) };
     let outcome = crate::run::run(prepared, &mut |_| Ok(()), control).map_err(|error| {
-        refused(&KIND, error.to_string(), "`raddle doctor` shows what this machine lacks")
+        refused(
+            &KIND,
+            error.to_string(),
+            "`raddle doctor` shows whether this machine lacks something that live runs need",
+        )
     })?;
     let Ok(times) = told.try_recv() else {
         let hint = "give the number of a switch, as in `raddle topo show`";

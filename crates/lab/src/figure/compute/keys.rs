@@ -165,7 +165,8 @@ key! {
     pub(super) HEADER: Bytes = Key::new("header").required().example("\"16 B\"");
     /// Size of one rate in a controller's message.
     pub(super) RATE: Bytes = Key::new("rate").required().example("\"4 B\"");
-    /// Time between two successive messages of the controller to a node.
+    /// Time between two successive messages of the controller to a node, if the controller sends rates once in each
+    /// interval.
     pub(super) INTERVAL: Duration = Key::new("interval").required().above_zero().example("\"500 us\"");
     /// Mean time between the starts of two successive flows.
     pub(super) MEAN_GAP: Duration = Key::new("mean_gap").required().example("\"1 us\"");
@@ -255,10 +256,14 @@ static KINDS: &[Kind] = &[
         words: "bytes of flow events for each byte of data",
         keys: &[&SMALL, &LARGE, &SHARES, &GRID_FABRICS],
     },
-    Kind { name: "broadcast-load", words: "bytes of flow events on a link of a torus", keys: &[&DIMS] },
+    Kind {
+        name: "broadcast-load",
+        words: "mean bytes of START events on a link of a torus with a flow between every pair of nodes",
+        keys: &[&DIMS],
+    },
     Kind {
         name: "controller-overhead",
-        words: "bytes of flow events with a central controller",
+        words: "bytes of flow events with a central controller, for each byte with broadcasts",
         keys: &[&DIMS, &HEADER, &RATE, &INTERVAL, &MEAN_GAP, &FLOWS],
     },
     Kind {
@@ -278,7 +283,7 @@ static KINDS: &[Kind] = &[
     },
     Kind {
         name: "selection",
-        words: "assignments that routing selection finds for permutations",
+        words: "sums of rates under the assignments that routing selection finds for permutations",
         keys: &[&DIMS, &SCHEMES, &FRACTIONS, &SELECTION_HEADROOM, &INSTANCES, &SEED, &GENERATIONS],
     },
     Kind { name: "header-limits", words: "largest values that header fields can hold", keys: &[&PACKET] },

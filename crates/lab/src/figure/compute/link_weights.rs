@@ -18,7 +18,7 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     let mut row = Vec::new();
     for (fabric, topology) in fabrics {
         let is_node = |node: NodeId| node.index() < topology.node_count();
-        let hint = "give the numbers of two nodes of the topology";
+        let hint = "give the numbers of two different nodes with a path between them";
         section.ensure(
             is_node(src) && is_node(dst) && src != dst,
             &DST,

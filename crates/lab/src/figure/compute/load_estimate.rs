@@ -48,8 +48,8 @@ fn steps(dre: &Dre, rate: Rate, frame: u64, interval: Duration) -> [Duration; 2]
 mod tests {
     use super::super::tests::numbers;
 
-    /// specifications/expeditus.md §11.1: at line rate, the estimate first reaches 7, its greatest value, at the 20th
-    /// decay. After 20 decays without traffic, it is below 1.
+    /// specifications/expeditus.md §11.1: at line rate, the estimate first reaches 7, its greatest value, just before
+    /// the 20th decay. After 20 decays without traffic, it is below 1.
     #[test]
     fn the_estimate_follows_a_step_within_twenty_intervals() {
         let text =

@@ -2,8 +2,8 @@
 //!
 //! Quantities of each program: the bytes of the `mean` and the `largest` message, multiplied by `scale`, or by the
 //! published factor if `scaled` is true. With the key `rendezvous`, there is also the `mean with requests`. It counts
-//! each message of at least this size as three: the request, the answer and the message itself. The bytes of requests
-//! and answers do not count.
+//! each message whose size before scaling is at least `rendezvous` as three: the request, the answer and the message
+//! itself. The bytes of requests and answers do not count.
 
 use super::keys::{PROGRAM_LABEL, PROGRAMS, RENDEZVOUS};
 use super::{needed, run};

@@ -39,12 +39,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The inputs of a computation, besides its section.
 struct Context<'a> {
-    /// The TOML document that contains the computation. It also has the registry of schemes, and the folder in which
-    /// files that the computation names are looked up.
+    /// The TOML document that contains the computation. It also has the registry of schemes, and the folder to which
+    /// file names in the computation are relative.
     document: &'a Document,
     /// Number of threads that may share the work.
     threads: usize,
-    /// If set to true by another thread, the computation ends early.
+    /// If another thread sets this to true, a computation with an experiment ends early. Other computations run to
+    /// their end.
     stop: &'a AtomicBool,
 }
 
@@ -93,7 +94,8 @@ const COMPUTATIONS: [(&str, Computation); 16] = [
 ];
 
 /// Makes the computation of a figure with `[compute]`, and returns its results as runs; `None` if the figure has no
-/// `[compute]`. `threads` is the number of threads that share the work. The work ends early if `stop` is set.
+/// `[compute]`. `threads` is the number of threads that may share the work. A computation with an experiment ends early
+/// if `stop` is set.
 pub(super) fn compute(
     document: &Document,
     threads: usize,

@@ -3,7 +3,7 @@
 //!
 //! Quantities of each case:
 //! - `loads of an edge switch`, `loads of an aggregation switch`: number of load values that such a switch keeps;
-//! - `messages`: number of requests and answers for each selection of an edge switch;
+//! - `messages`: number of requests and answers for each path selection that an edge switch begins;
 //! - `switches, first stage`, `switches, second stage`: number of switches that write or read loads in this stage, for
 //!   each selection. The second stage exists only between pods;
 //! - `switches on the paths`: number of edge and aggregation switches on the shortest paths from the first host to the
@@ -12,11 +12,12 @@
 //! - `round trips, mean`, `round trips, most`: the time from the request to the recording of the path, divided by the
 //!   time from the request to the first packet of the opposite direction;
 //! - `forward before the SYN-ACK`, `reverse before the ACK`: share of connections whose path in this direction is
-//!   recorded when this packet reaches the edge switch. The forward direction is that of the SYN;
+//!   already recorded when this packet reaches the edge switch that sent the request. The forward direction is that of
+//!   the SYN;
 //! - `forward before the second packet`, `reverse before the second packet`: share of connections whose path in this
-//!   direction is recorded when the direction's second packet reaches the edge switch;
-//! - `reverse before data leaves`: share of connections whose reverse path is recorded when the second packet of the
-//!   forward direction reaches its first edge switch;
+//!   direction is already recorded when the direction's second packet reaches the edge switch;
+//! - `reverse before data leaves`: share of connections whose reverse path is already recorded when the second packet
+//!   of the forward direction reaches its first edge switch;
 //! - `even choices`: share of the choices of an uplink that are between uplinks of equal effective load;
 //! - `most entries`: largest number of entries in the path selection table of a switch.
 

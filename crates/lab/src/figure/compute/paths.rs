@@ -2,10 +2,11 @@
 //! search.
 //!
 //! Quantities of each topology:
-//! - `mean`, `most`: the mean and the largest number of shortest paths between an ordered pair of hosts
-//! - `mean, times the one before`: the mean divided by the mean of the preceding topology in the list
-//! - `of one host`: the number of shortest paths from one host to all others, averaged over hosts. With one host for
-//!   each edge switch, this is the number of paths from an edge switch to all others.
+//! - `mean`, `most`: the mean and the largest number of shortest paths between an ordered pair of connected hosts
+//! - `mean, divided by the preceding mean`: the mean divided by the mean of the preceding topology in the list
+//! - `of one host`: the `mean` multiplied by the number of other hosts. If all hosts are connected, this is the mean
+//!   number of shortest paths from one host to all others. With one host for each edge switch, this is the number of
+//!   paths from an edge switch to all others.
 //! - `uplinks of an edge switch`, `uplinks of an aggregation switch`: the number of uplinks, only in Clos networks
 
 use super::keys::FABRICS;
@@ -35,7 +36,7 @@ pub(super) fn count(section: &mut Section<'_>, context: &Context<'_>) -> Result<
         put("most", most);
         put("of one host", mean * (topology.hosts().count() - 1) as f64);
         if let Some(before) = before.replace(mean) {
-            put("mean, times the one before", mean / before);
+            put("mean, divided by the preceding mean", mean / before);
         }
         if let &Shape::Clos(size) = topology.shape() {
             let uplinks = |level| Clos::new(size).uplinks(level).len() as f64;
@@ -75,7 +76,7 @@ fabrics = [
         // other pods.
         assert_eq!(of("of one host", "Clos"), Some(84.0));
         assert_eq!(of("most", "Clos"), Some(20.0));
-        assert_eq!(of("mean, times the one before", "Clos"), Some(84.0 / 5.0 / 1.5));
+        assert_eq!(of("mean, divided by the preceding mean", "Clos"), Some(84.0 / 5.0 / 1.5));
         assert_eq!(of("uplinks of an edge switch", "Clos"), Some(4.0));
         assert_eq!(of("uplinks of an aggregation switch", "Clos"), Some(5.0));
     }

@@ -110,7 +110,8 @@ impl Axis {
         self.ticks.iter().map(|&tick| self.name(tick)).collect()
     }
 
-    /// The name of a tick. Ticks that need more than [`TICK_DIGITS`] have all their digits and no letter.
+    /// The name of a tick. If neighboring ticks differ only beyond [`TICK_DIGITS`] significant digits, a tick's name
+    /// has all its digits and no unit prefix.
     pub(super) fn name(&self, tick: f64) -> String {
         match &self.names {
             Some(names) => names.get(tick.round().max(0.0) as usize).cloned().unwrap_or_default(),

@@ -59,7 +59,7 @@ impl Legend {
         }
         let fit = (((plot.0 + gap - 2 * edge) / step.0) as usize).clamp(1, series.len().max(1));
         let rows = series.len().div_ceil(fit);
-        // The columns have nearly equal numbers of entries.
+        // With no more columns than these rows need, the numbers of entries in the rows differ less.
         Self { columns: series.len().div_ceil(rows.max(1)), rows, ..stacked }
     }
 

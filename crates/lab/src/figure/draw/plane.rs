@@ -39,8 +39,9 @@ struct Names {
 
 impl Names {
     /// The arrangement of names on an axis that is `width` pixels wide. The names are on one line if they do not touch
-    /// at the smallest readable size, otherwise on two lines. Their size is the largest at which they do not touch, or
-    /// else the smallest readable size. `ticks` is empty for an axis of numbers.
+    /// at the smallest readable size, otherwise on two lines. Their size is the largest at which they do not touch, but
+    /// at least the smallest readable size and at most the style's size of tick names. `ticks` is empty for an axis of
+    /// numbers.
     #[allow(clippy::cast_possible_truncation, reason = "an axis has few names")]
     fn of(ticks: &[String], width: i32, sizes: &Sizes) -> Self {
         let words = || ticks.iter().map(String::as_str);

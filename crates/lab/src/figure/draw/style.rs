@@ -130,8 +130,8 @@ struct Lengths {
     /// Number of charts in a row.
     columns: usize,
     margin: f64,
-    /// Size of type of titles. `words` is that of the labels of axes, `ticks` that of the names of ticks, and `letters`
-    /// that of all other text.
+    /// Size of type of titles. `words` is the size of axis labels and of the text in tables. `ticks` is the size of
+    /// tick names. `letters` is the size of legends and of notes below titles.
     title: f64,
     words: f64,
     ticks: f64,

@@ -26,7 +26,8 @@ impl Measure {
 
     /// The quantity with the statistic and the unit, for an axis of numbers. If there are `stats`, the curves name the
     /// statistics, and the axis has a unit only if all these statistics have the unit. With `relative_to`, all curves
-    /// are relative to the curve of this label. A label that names no statistic means the mean.
+    /// are relative to the curve of this name. Without `stats`, an axis label that names no statistic stands for the
+    /// mean.
     pub(in crate::figure) fn label(&self, stats: &[(String, Stat)], relative_to: Option<&str>) -> String {
         let (mut name, unit) = self.quantity();
         let mut has_unit = if stats.is_empty() {

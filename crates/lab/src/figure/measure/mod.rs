@@ -62,22 +62,22 @@ pub(crate) struct Measure {
     wanted: Option<Where>,
     window: Window,
     /// If not empty, the value of each flow or link is compared with its value in another run. That run has these
-    /// labels in place of this run's labels.
+    /// labels, and this run's labels in all other sweeps.
     against: Labels,
     /// The kind of comparison for `against`.
     comparison: Comparison,
-    /// If not empty, the statistic of another run is subtracted. That run has these labels in place of this run's
-    /// labels.
+    /// If not empty, the statistic of another run is subtracted. That run has these labels, and this run's labels in
+    /// all other sweeps.
     beyond: Labels,
-    /// If not empty, the statistic is divided by the statistic of another run. That run has these labels in place of
-    /// this run's labels.
+    /// If not empty, the statistic is divided by the statistic of another run. That run has these labels, and this
+    /// run's labels in all other sweeps.
     relative: Labels,
     /// If not empty, the measure is the Kolmogorov-Smirnov distance to the sample of another run. That run has these
-    /// labels in place of this run's labels. The distance is the greatest difference between the two distribution
-    /// functions.
+    /// labels, and this run's labels in all other sweeps. The distance is the greatest difference between the two
+    /// distribution functions.
     distance_to: Labels,
-    /// If given, the statistic is divided by the same statistic of the flows or links that this condition selects in
-    /// the same run.
+    /// If given, the statistic is divided by the same statistic of the flows, links or tier that this condition selects
+    /// in the same run.
     relative_where: Option<Where>,
 }
 
@@ -100,35 +100,39 @@ keys! {
         STAT: Name = Key::new("stat").or("\"mean\"").example("\"p99\"").registered("statistic", |_| {
             Stat::names().map(|(name, _)| (name.to_owned(), "")).collect()
         });
-        /// Lower bound of the values whose share `stat = "share"` gives.
+        /// Smallest value that counts with `stat = "share"`.
         LEAST: f64 = Key::new("least").example("0.5");
-        /// Upper bound of the values whose share `stat = "share"` gives.
+        /// Largest value that counts with `stat = "share"`.
         MOST: f64 = Key::new("most").example("2.0");
         /// The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`,
         /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`,
         /// `tier = leaf` or `tier = aggregation`.
         WHERE: String = Key::new("where").example("\"size < 100 KB\"");
-        /// The statistic is divided by the same statistic of the flows or links that this condition selects in the same
-        /// run.
+        /// The statistic is divided by the same statistic of the flows, links or tier that this condition selects in
+        /// the same run.
         RELATIVE_WHERE: String = Key::new("relative_where").example("\"size < 100 KB\"");
         /// Start of the window of simulated time that is measured.
         FROM: Duration = Key::new("from").computed("the start of the run").example("\"2 ms\"");
-        /// End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot
-        /// of kind `series`.
+        /// End of the window of simulated time that is measured. Required for the quantities `throughput` and
+        /// `in_order`, except in a plot of kind `series`.
         TO: Duration = Key::new("to").computed("the end of the run").example("\"12 ms\"");
-        /// Rates are given as shares of this rate.
+        /// The quantities `throughput` and `in_order` are given as shares of this rate. Other quantities do not accept
+        /// this key.
         SHARE_OF: Rate = Key::new("share_of").above_zero();
-        /// Labels of another run. The value of each flow or link is replaced by its absolute difference from the value
-        /// in that run, divided by the value in that run.
+        /// Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is
+        /// replaced by its absolute difference from the value in that run, divided by the value in that run.
         AGAINST: Any = Key::new("against").example("{ tau = \"1 us\" }");
-        /// Labels of another run. The value of each flow or link is divided by the value in that run.
+        /// Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is
+        /// divided by the value in that run.
         RATIO_TO: Any = Key::new("ratio_to").example("{ tau = \"1 us\" }");
-        /// Labels of another run. The statistic of that run is subtracted.
+        /// Labels of another run, which has this run's labels in all other sweeps. The statistic of that run is
+        /// subtracted.
         BEYOND: Any = Key::new("beyond").example("{ scheme = \"ECMP\" }");
-        /// Labels of another run. The statistic is divided by the statistic of that run.
+        /// Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the
+        /// statistic of that run.
         RELATIVE: Any = Key::new("relative").example("{ scheme = \"ECMP\" }");
-        /// Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two
-        /// runs.
+        /// Labels of another run, which has this run's labels in all other sweeps. The number is the Kolmogorov-Smirnov
+        /// distance between the distributions of the two runs.
         DISTANCE_TO: Any = Key::new("distance_to").example("{ engine = \"packet\" }");
     }
 }
@@ -191,7 +195,8 @@ impl Measure {
         matches!(&self.relative[..], [(over, base)] if over == sweep && base == label)
     }
 
-    /// True if the quantity belongs to flows, so that each value has a flow size.
+    /// True if the quantity is one of flows. Each value then belongs to one flow, except for `throughput_of_interval`,
+    /// which has one value of all flows for each interval.
     pub(crate) fn is_of_flows(&self) -> bool {
         self.of.is_of_flows()
     }

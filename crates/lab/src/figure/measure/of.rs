@@ -9,8 +9,9 @@ pub(in crate::figure) enum Of {
     Fct,
     /// Completion time of a flow as the sender sees it.
     SenderFct,
-    /// 1 for a flow whose sender knew by the deadline that the flow was complete, otherwise 0. Flows without a deadline
-    /// have no value.
+    /// 1 for a delivered flow whose sender knew by the deadline that the flow was complete, otherwise 0. With a
+    /// transport without acknowledgements, the sender must have sent the last byte by the deadline. Flows without a
+    /// deadline have no value.
     Met,
     /// FCT divided by the FCT of the flow alone on one shortest path: the papers' normalized FCT.
     Slowdown,
@@ -82,7 +83,7 @@ impl Of {
         match self {
             Self::Fct => ("flow completion time", "us"),
             Self::SenderFct => ("flow completion time at the sender", "us"),
-            Self::Met => ("share of flows with a deadline that meet it", ""),
+            Self::Met => ("share of deadlines that flows meet", ""),
             Self::Slowdown => ("slowdown", ""),
             Self::Unfinished => ("flows that never finished", ""),
             Self::Goodput => ("mean throughput of a flow", "Gbps"),
@@ -98,7 +99,7 @@ impl Of {
             Self::Received(Received::Throughput) => ("throughput", "Gbps"),
             Self::Received(Received::InOrder) => ("throughput of bytes delivered in order", "Gbps"),
             Self::Received(Received::LateShare) => ("share of packets that arrive out of order", ""),
-            Self::Received(Received::PortChanges) => ("changes of a switch's port for a flow", ""),
+            Self::Received(Received::PortChanges) => ("changes of a flow's egress port at switches", ""),
             Self::Received(Received::Jitter) => ("difference between the delays of successive packets", "us"),
             Self::ThroughputOfInterval => ("throughput in an interval", "Gbps"),
             Self::QueueLength => ("queue of a port", "bytes"),

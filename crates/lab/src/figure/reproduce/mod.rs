@@ -58,7 +58,8 @@ pub struct Options {
     pub scale: Scale,
     /// The folder into which figures and the records of their runs are written.
     pub out: PathBuf,
-    /// True if figures replace the contents of their folders, as in [`Out`].
+    /// True if figures replace the contents of their folders, as in [`Out`]. Finished runs of earlier reproductions are
+    /// then not copied.
     pub force: bool,
     /// Maximum number of simultaneous runs.
     pub threads: usize,

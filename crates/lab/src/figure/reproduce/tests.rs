@@ -543,7 +543,8 @@ fn a_figure_that_is_refused_leaves_no_folder() {
     assert!(!folder.path().join("out").exists());
 }
 
-/// Reproduces two figures with the same runs. Other processes do each run once, and the results are the same.
+/// Reproduces two figures with the same runs. Other processes do each run once, and the results are the same as without
+/// other processes.
 #[test]
 fn figures_whose_runs_are_done_elsewhere_are_the_same() {
     let folder = tempfile::tempdir().expect("a folder");

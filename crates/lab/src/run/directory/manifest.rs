@@ -143,7 +143,8 @@ impl Manifest {
 #[derive(Debug)]
 pub(crate) struct Contents {
     pub(super) manifest: Option<Manifest>,
-    /// Files, links and empty folders that are not in the manifest, so Raddle did not write them.
+    /// Files, links and empty folders that Raddle did not write: those that are not in the manifest, and links or
+    /// folders in the place of listed files. An empty folder in which listed files are missing does not count.
     foreign: Vec<String>,
     /// Files that have changed since they were written.
     changed: Vec<String>,
@@ -234,7 +235,8 @@ impl Contents {
             if self.foreign.iter().any(|file| Path::new(file).starts_with(sweep::FOLDER)) {
                 return Some(format!("holds a sweep, not a {}", origin.kind));
             }
-            return (!self.is_empty()).then(|| format!("has no {MANIFEST}, so Raddle did not write it"));
+            return (!self.is_empty())
+                .then(|| format!("has no valid {MANIFEST}, so Raddle may not have written it"));
         };
         if there.kind != origin.kind {
             Some(format!("holds a {}, not a {}", there.kind, origin.kind))

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `experiment.toml` | the experiment with every default; it can be run again |
+//! | `experiment.toml` | the experiment, with all defaults filled in; it can be run again |
 //! | `flows.parquet` | one row per flow that has started |
 //! | `links.parquet` | unless `record.links` is false: one row per directed link |
 //! | `queues.parquet` | with `record.queues`: a histogram of each port's queue length |
@@ -34,10 +34,10 @@
 //!   directory with a file that Raddle did not write, or with a changed file, is renamed to `NAME.old-RANDOM`. If new
 //!   results cannot get the name when they are done, they are kept as `NAME.new-RANDOM`. This includes partial results
 //!   that would replace complete results.
-//! - **Only one process writes a directory at a time.** It holds a lock (`.NAME.raddle-lock`), which the kernel
-//!   releases when the process ends, even if it is killed. Another process is refused. A killed process leaves a
-//!   temporary directory, which is recognized by its name and the file `.raddle-part`. The next process that has the
-//!   lock removes it.
+//! - **Only one process writes a directory at a time**, except on file systems without locks. The process holds a lock
+//!   (`.NAME.raddle-lock`), which the kernel releases when the process ends, even if the process is killed. Another
+//!   process is refused. A killed process leaves a temporary directory, which is recognized by its name and the file
+//!   `.raddle-part`. The next process that has the lock removes this directory.
 //! - **Results count as finished only if they are whole and have the same inputs**: the resolved experiment, the bytes
 //!   of every file that it names, the source of a routing in Python, Raddle's version and the bytes of the program.
 

@@ -22,7 +22,8 @@ pub(crate) struct LinkRow {
     pub(crate) peak_queue_bytes: f64,
     /// Packets lost at the link's egress port or on the link.
     pub(crate) drops: u64,
-    /// The share of the run's time for which the link's port was paused; `None` without flow control.
+    /// The share of the run's time for which at least one priority of the link's port was paused; `None` without flow
+    /// control.
     pub(crate) paused: Option<f64>,
 }
 

@@ -27,17 +27,19 @@ pub(crate) struct FlowRow {
     pub(crate) start_us: f64,
     /// FCT in microseconds; `None` if the flow never finished.
     pub(crate) fct_us: Option<f64>,
-    /// Time from the start until the sender learned that the flow was complete, in microseconds; `None` if the sender
-    /// never learned this.
+    /// Time from the start until the sender learned that the flow was complete, in microseconds. With a transport
+    /// without acknowledgements, until the sender sent the last byte. `None` if the flow was not delivered, or its
+    /// sender has not come this far.
     pub(crate) sender_fct_us: Option<f64>,
-    /// True if the sender knew by the deadline that the flow was complete; `None` without a deadline.
+    /// True if the flow was delivered, and the sender knew this by the deadline. With a transport without
+    /// acknowledgements, the sender must have sent the last byte by the deadline. `None` without a deadline.
     pub(crate) met: Option<bool>,
     /// FCT divided by the ideal FCT, which the flow would have alone on the fabric; `None` if the flow never finished.
     pub(crate) slowdown: Option<f64>,
     /// Maximum number of the flow's packets that waited at the same time at the receiver for an earlier packet.
     pub(crate) reorder: f64,
-    /// Mean assigned rate in Gbps, from the start until the sender was done or the run ended; `None` if no rate was
-    /// ever assigned.
+    /// Mean over time of the rate that was assigned to the sender, in Gbps, from the start until the sender was done or
+    /// the run ended. Until a rate was first assigned, line rate counts. `None` if no rate was ever assigned.
     pub(crate) assigned_gbps: Option<f64>,
 }
 

@@ -1,6 +1,7 @@
-//! The directory of a search has two files. `experiment.toml` holds the experiment with the defaults filled in, and the
-//! search can be repeated from this file. `search.json` holds the result. The directory appears only when the search is
-//! done. The rules for replacing the directory are the same as for the directories of [runs](crate::run::directory).
+//! The directory of a search has three files. `experiment.toml` holds the experiment with the defaults filled in, and
+//! the search can be repeated from this file. `search.json` holds the result. `manifest.json` holds the inputs of the
+//! search and the digests of the other files. The directory appears only when the search is done. The rules for
+//! replacing the directory are the same as for the directories of [runs](crate::run::directory).
 
 use super::{Found, Search};
 use crate::experiment::{Cell, Document, Experiment};
@@ -85,8 +86,10 @@ fn kept(directory: &Path) -> Result<Found, Error> {
 /// state of the current run of the cell's search.
 ///
 /// # Errors
-/// The errors of [`sweep`](crate::sweep::sweep()). Also if the settings of a cell do not fit together, or if a search
-/// fails or is stopped.
+/// - If a cell has no valid `[search]`, or its settings do not fit together.
+/// - If two cells would share a folder, or a label is not a valid folder name.
+/// - If a folder's contents may not be replaced, or another process writes into `out`.
+/// - If a search is refused because of its warnings, fails, or is stopped.
 pub fn sweep<'a>(
     cells: &[Cell],
     out: impl Into<Out<'a>>,

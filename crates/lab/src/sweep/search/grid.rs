@@ -49,7 +49,8 @@ impl Number {
 keys! {
     /// The values among which a search chooses.
     pub(super) GRID = "search" {
-        /// The first and the last value. The first value is assumed to hold and is never tried.
+        /// The first value and an upper limit for the last value. The first value is assumed to hold and is never
+        /// tried.
         RANGE: Vec<f64> = Key::new("range").required().example("[0, 64]");
         /// Distance between two neighboring values. Required unless the range has whole numbers.
         STEP: f64 = Key::new("step").computed("1 for whole numbers").example("0.1");

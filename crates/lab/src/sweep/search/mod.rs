@@ -4,10 +4,11 @@
 //!
 //! A value holds if the measure is large enough there. The search assumes that the measure falls as the key grows: if a
 //! value holds, all smaller values hold. The measure is averaged over seeds. The seeds are the same at every value, so
-//! that neighboring values have the same random draws. If the assumption is wrong, the value found still holds and the
-//! next value does not, but a greater value may hold as well. With few seeds the assumption can be wrong, even if it is
-//! right for the mean over many seeds: the bad luck of one seed at a value persists for many greater values. More seeds
-//! help. A scan of all values would not help, because it would find the value with the luckiest draws.
+//! that neighboring values have the same random draws. If the assumption is wrong, the value found still holds, unless
+//! it is the first value, which is never tried. The next value, if there is one, does not hold, but a greater value
+//! may. With few seeds the assumption can be wrong, even if it is right for the mean over many seeds: the bad luck of
+//! one seed at a value persists for many greater values. More seeds help. A scan of all values would not help, because
+//! it would find the value with the luckiest draws.
 
 mod directory;
 mod found;
@@ -74,7 +75,8 @@ impl Search {
         section.ensure(
             alone,
             &OF,
-            "a search needs a quantity of flows, such as FCT or deadlines met",
+            "a search needs a quantity of flows over the whole run, such as FCT or deadlines met, and no \
+             comparison with another run",
             hint,
         )?;
         let (at_least, seeds) = (section.read(&AT_LEAST)?, section.read(&SEEDS)?);
@@ -93,7 +95,7 @@ impl Search {
     /// Runs the search. `control` observes the runs, and can stop them.
     ///
     /// # Errors
-    /// If the experiment is wrong, a run fails or measures nothing, or the search is stopped.
+    /// If the experiment is wrong, a run fails, no run at a value has anything to measure, or the search is stopped.
     pub fn run(&self, document: &Document, mut control: Control<'_>) -> Result<Found, Error> {
         let (mut probes, mut digest) = (Vec::new(), Digest::default());
         let holds = |place| {

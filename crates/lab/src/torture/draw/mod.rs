@@ -19,7 +19,8 @@ use raddle_topology::Topology;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// Maximum number of fabrics and ports to try for a transport and a routing.
+/// Maximum number of combinations to try for a transport and a routing. A combination is a fabric with a choice of
+/// queues, flow control and congestion points.
 const ATTEMPTS: u32 = 600;
 
 /// An experiment that `Document::prepare` accepts, if one was found, and counts of the parts that the draw tried to
@@ -91,8 +92,8 @@ impl Drawing<'_> {
         accepted
     }
 
-    /// An experiment with a single flow, on a fabric and with ports on which `transport` runs with `routing`. Returns
-    /// the fabric too.
+    /// An experiment with a single flow, on a fabric and with ports that suit `transport` and `routing`, and the
+    /// fabric. `None` if no such fabric was found.
     fn world(
         &mut self,
         dice: &mut Dice,

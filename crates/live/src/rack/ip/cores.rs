@@ -21,13 +21,13 @@ pub(in crate::rack) struct Cores {
 }
 
 impl Cores {
-    /// Divides the cores that this thread may use and that no other run polls. Returns `None` if there are too few
-    /// cores. In this case polling threads share their cores with all other work.
+    /// Divides the cores that this thread may use and that have no polling thread of another run. Returns `None` if
+    /// there are too few cores. In this case polling threads share their cores with all other work.
     pub(super) fn divide(threads: usize) -> Option<Self> {
         let mut free = sched_getaffinity(None).ok()?;
         for run in running() {
-            // The affinity of a run's main thread lacks the cores that the run polls, and the cores that other runs
-            // polled when that run started.
+            // The affinity of a run's main thread lacks the cores of the run's polling threads, and the cores that
+            // other runs' polling threads had when that run started.
             let Some(kept) =
                 Pid::from_raw(run.process as i32).and_then(|run| sched_getaffinity(Some(run)).ok())
             else {
@@ -54,12 +54,13 @@ impl Cores {
     pub(in crate::rack) fn poll(&self, thread: usize) {
         let mut own = CpuSet::new();
         own.set(self.polling[thread]);
-        // If the core is offline, the thread stays on its current core.
+        // If the system refuses, for example because the core is offline, the thread keeps the cores that it could use
+        // before.
         let _ = sched_setaffinity(None, &own);
     }
 
-    /// Keeps this thread, and the threads that it will start, off the polled cores. Also keeps all cores awake.
-    /// Dropping the returned value ends both effects.
+    /// Keeps this thread, and the threads that it will start, off the cores of polling threads. Also keeps all cores
+    /// awake. Dropping the returned value ends both effects.
     pub(in crate::rack) fn leave(&self) -> Left {
         let before = sched_getaffinity(None).ok();
         let _ = sched_setaffinity(None, &self.others);
@@ -71,8 +72,8 @@ impl Cores {
         self.others
     }
 
-    /// The cores that are not polled, as a mask in the kernel's format: groups of 32 cores in hexadecimal, the highest
-    /// group first.
+    /// The cores without a polling thread, as a mask in the kernel's format: groups of 32 cores in hexadecimal, the
+    /// highest group first.
     pub(super) fn mask_of_others(&self) -> String {
         let groups = numbers(&self.others).last().map_or(0, |last| last / 32 + 1);
         let group = |group: usize| {
@@ -85,7 +86,7 @@ impl Cores {
     }
 }
 
-/// Keeps a thread off the polled cores, and all cores awake, until this value is dropped.
+/// Until this value is dropped, a thread is kept off the cores of polling threads, and all cores are kept awake.
 pub(in crate::rack) struct Left {
     before: Option<CpuSet>,
     _awake: Option<File>,
@@ -109,7 +110,7 @@ fn keep_awake() -> Option<File> {
     Some(latency)
 }
 
-/// Keeps this thread off the cores that another process's run polls.
+/// Keeps this thread off the cores of the polling threads of another process's run.
 ///
 /// # Errors
 /// If the process does not exist, or the system refuses.

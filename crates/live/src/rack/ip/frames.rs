@@ -9,8 +9,8 @@
 //!
 //! A frame crosses the rack if its source is the host's own hardware address, its destination is another host's
 //! hardware address, it is not too long, and its EtherType is not one that schemes use for their own frames. The rack
-//! itself answers frames that ask for a hardware address. The rack drops all other frames, such as broadcasts and
-//! multicasts.
+//! itself answers frames that ask for the hardware address of a node. The rack drops all other frames, such as other
+//! broadcasts and multicasts.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -162,7 +162,7 @@ const BLIND_WAIT_NS: u64 = 20_000;
 /// that waits would handle the answer late, because it must first wake up.
 const LINGERS_NS: u64 = 30_000;
 
-/// The shortest wait, in ns, that is worth a system call.
+/// The thread waits only if it is free for at least this time, in ns. The wait ends half of this time early.
 const SHORTEST_WAIT_NS: u64 = 10_000;
 
 /// Maximum number of frames that the thread reads from a host before it turns to other work.
@@ -214,8 +214,8 @@ impl Interfaces {
         }
     }
 
-    /// Reads the next frame of a host. If the frame asks for a hardware address, writes the answer to the host's
-    /// interface.
+    /// Reads the next frame of a host. If the frame asks for the hardware address of a node, writes the answer to the
+    /// host's interface.
     fn read(&mut self, place: u32) -> Frame<'_> {
         let host = &mut self.hosts[place as usize];
         let Ok(len) = host.device.read(&mut self.frame) else { return Frame::None };

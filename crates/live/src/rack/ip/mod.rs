@@ -70,8 +70,8 @@ pub struct Counts {
     pub sent: AtomicU64,
     /// Packets or frames that left the rack.
     pub received: AtomicU64,
-    /// Packets or frames that do not cross the rack, for example because of their kind or because their destination is
-    /// not another host of the rack.
+    /// Packets or frames that the rack discards at this host, for example because of their kind or because their
+    /// destination is not another host of the rack. Answered requests for hardware addresses do not count.
     pub strange: AtomicU64,
     /// Packets or frames that a stream or the interface did not accept, for example because it had no room.
     pub refused: AtomicU64,

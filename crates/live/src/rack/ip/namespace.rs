@@ -315,8 +315,8 @@ impl Named {
         Path::new("/proc").join(self.process.to_string()).exists()
     }
 
-    /// Replaces this process by a program in the namespace, on cores that the run does not poll. Returns only on
-    /// failure.
+    /// Replaces this process by a program in the namespace, on cores without a polling thread of the run. Returns only
+    /// on failure.
     pub fn become_program(self, command: &mut Command) -> io::Error {
         let enter = |namespace| {
             setns(namespace, CloneFlags::CLONE_NEWNET)?;

@@ -107,7 +107,8 @@ mod tests {
         assert_eq!(answer(&request([10, 0, 0, 4])[..41], 16), None, "cut short");
     }
 
-    /// The neighbour solicitation by which host 1 asks for host 3's hardware address, as Linux sends it.
+    /// The neighbour solicitation by which host 1 asks for host 3's hardware address: as Linux sends it, but without a
+    /// checksum.
     fn solicitation() -> Vec<u8> {
         let (Mac(asker), target) = (Mac::host(1), address_v6(NodeId(3)).octets());
         let to = [0xFF, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xFF, 0, 0, 4];
@@ -136,7 +137,7 @@ mod tests {
     }
 
     proptest! {
-        /// Arbitrary bytes from a namespace get no answer, or an answer of the right length.
+        /// A request with some bytes changed or cut off gets no answer, or an answer of the right length.
         #[test]
         fn any_bytes_are_a_question_or_none(
             flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),

@@ -27,9 +27,9 @@ const PS_A_MS: u64 = 1_000_000_000;
 /// metric unless it is locked.
 const RTO_MIN_LOCKED: u32 = 1 << 13;
 
-/// Adds a route to the network with the first `prefix` bits of `address`. Packets from `address` to this network leave
-/// by the interface with the index `number`. TCP connections that use the route have the congestion control and the
-/// smallest retransmission timeout of `interface`.
+/// Adds a route to the network with the first `prefix` bits of `address`. Packets to this network leave by the
+/// interface with the index `number`, and IPv4 packets have the source `address` by default. TCP connections that use
+/// the route have the congestion control and the smallest retransmission timeout of `interface`.
 ///
 /// # Errors
 /// The kernel's error. It is `EINVAL` if the kernel does not have the congestion control.

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Maximum size of a message in bytes. A connection that announces a longer message is broken.
 const MOST: usize = 16 << 20;
 
-/// The longest time that the other process may take to accept a message.
+/// The longest time for which a write to the connection may block.
 const SENDING: Duration = Duration::from_secs(5);
 
 /// The reason why a connection is no longer usable.
@@ -31,7 +31,7 @@ impl From<io::Error> for Broken {
         Self(match why.kind() {
             io::ErrorKind::UnexpectedEof => "the process closed the connection".to_owned(),
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                "the process did not answer in time".to_owned()
+                "the process did not answer or accept a message in time".to_owned()
             }
             _ => why.to_string(),
         })
@@ -126,8 +126,7 @@ impl Connection {
                 bytes.len()
             )));
         }
-        // One write sends length and body: with two writes, the second could wait for the acknowledgement of the
-        // first.
+        // One write sends length and body, so that a small message needs only one system call and one TCP segment.
         let message = [&(bytes.len() as u32).to_le_bytes(), &bytes[..]].concat();
         Ok(self.stream.write_all(&message)?)
     }

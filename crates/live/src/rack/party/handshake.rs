@@ -15,7 +15,8 @@ use std::ops::{ControlFlow, Range};
 use std::thread;
 use std::time::Duration;
 
-/// Approximate maximum duration of each wait for other processes before a run.
+/// Maximum duration of each wait for other processes before a run, without the time that connection attempts and
+/// handshakes take.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The longest time for which the host waits for each message of a guest during the handshake.
@@ -63,14 +64,14 @@ pub enum NoParty {
         "{0} stands for all addresses of this machine; give the address by which the other processes reach it"
     )]
     AnyAddress(SocketAddr),
-    /// Processes of several machines would meet without a secret.
+    /// The processes would meet at a TCP address without a secret.
     #[error("processes that meet at a TCP address need a shared secret")]
     NoSecret,
     /// This program was built without libfabric.
     #[error("this program was built without libfabric, which a rack over several machines needs")]
     NoLibfabric,
     /// No host listens at this place.
-    #[error("no process has started to listen at {at} within {} s: {why}", PATIENCE.as_secs())]
+    #[error("no process has accepted a connection at {at}: {why}")]
     Nobody {
         /// The place.
         at: Meeting,
@@ -153,8 +154,9 @@ impl Terms {
         Ok(())
     }
 
-    /// Returns the proof that this process knows the secret. The proof is for the process that generated the nonce
-    /// `theirs`. The proofs of the two sides differ, so that no process can answer with the proof that it received.
+    /// Returns the proof that the process on `side` knows the secret. That process generated the nonce `ours`, and the
+    /// process that checks the proof generated `theirs`. The proofs of the two sides differ, so that no process can
+    /// answer with the proof that it received.
     fn proof(&self, side: Side, nodes: &Range<u32>, ours: &[u8; 32], theirs: &[u8; 32]) -> Hmac<Sha256> {
         let mut proof =
             Hmac::<Sha256>::new_from_slice(&self.secret).expect("HMAC must accept a key of any length");
@@ -180,7 +182,8 @@ fn nonce() -> Result<[u8; 32], Broken> {
     Ok(nonce)
 }
 
-/// Lets processes in until every node has a process. Gives up after about [`PATIENCE`], or if `look` returns `Break`.
+/// Lets processes in until every node has a process. Gives up after [`PATIENCE`], not counting the handshakes, or if
+/// `look` returns `Break`.
 pub(super) fn gather(
     door: &Door,
     nodes: u32,
@@ -258,9 +261,9 @@ fn welcome(
     Ok(nodes)
 }
 
-/// Connects to the process that hosts the party. Tries again for about [`PATIENCE`] while no process listens at `at`,
-/// unless `look` returns `Break`. Once connected, performs the handshake, which succeeds when all processes have
-/// joined.
+/// Connects to the process that hosts the party. If an attempt fails, tries again, unless `look` returns `Break`. Gives
+/// up after [`PATIENCE`], not counting the attempts themselves, which take up to 2 s each. Once connected, performs the
+/// handshake, which succeeds when all processes have joined.
 pub(super) fn join(
     at: &Meeting,
     nodes: u32,

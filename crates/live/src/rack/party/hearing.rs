@@ -1,9 +1,10 @@
 //! The record of the events that nodes report, in the process whose observer receives the events. The record orders the
 //! events by the time at which they were reported, and detects when the rack is at rest.
 //!
-//! An event of one process may be the consequence of an event that another process has not sent yet. So the record
-//! releases an event only when it has received, from every process, a look (a collection of new events) that began
-//! after the event was reported. All earlier events have then arrived.
+//! An event of one process may be the consequence of an event that another process has not sent yet. So during a run,
+//! the record releases an event only when it has received, from every process, a look (a collection of new events) that
+//! began after the event was reported. All earlier events have then arrived. At the end of the run, the record releases
+//! all remaining events.
 
 use super::super::told::Word;
 use super::message::{Count, Heard, Known, Look};
@@ -119,8 +120,8 @@ impl Hearing {
         self.counts().any(|count| count.is_over)
     }
 
-    /// The process that has been silent longest at the time `now_ns` of the system's clock, and the length of its
-    /// silence in ns. `None` if no process has begun a look.
+    /// Of the processes that have sent a look: the process whose latest look began first, and the time in ns from the
+    /// start of this look to the time `now_ns` of the system's clock. `None` if no look has arrived.
     pub(crate) fn silent_for(&self, now_ns: u64) -> Option<(usize, u64)> {
         let silent = |(process, last): (usize, &Option<(u64, Count)>)| {
             last.map(|(at, _)| (process, now_ns.saturating_sub(at)))

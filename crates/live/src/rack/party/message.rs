@@ -85,9 +85,10 @@ pub(crate) struct Count {
     pub(crate) now: u64,
     pub(crate) packet_hops: u64,
     pub(crate) flows_delivered: u64,
-    /// Number of packets that were put into rings or wait at ports, without hello messages.
+    /// Number of packets that were put into rings or wait at ports, without packets of topology discovery. Credits
+    /// count as packets.
     pub(crate) put: u64,
-    /// Number of packets taken out of rings, without hello messages.
+    /// Number of packets taken out of rings, without packets of topology discovery. Credits count as packets.
     pub(crate) taken: u64,
     /// True if all flows of the process have started, and its nodes do nothing but send hello messages until a packet
     /// arrives.

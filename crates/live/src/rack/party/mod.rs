@@ -61,7 +61,7 @@ const SHORTLY: Duration = Duration::from_micros(200);
 /// The reason reported for a process that sends an impossible message, or a message at the wrong time.
 const NONSENSE: &str = "the process sent an unexpected message";
 
-/// A process of the party is gone, or has sent an invalid message.
+/// A process of the party is gone, did not answer in time, or has sent an invalid message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.saturating_sub(1))]
 pub struct Lost {
@@ -128,12 +128,13 @@ pub(super) enum Message {
 
 impl Party {
     /// Opens a party at `at` for a rack of `nodes` nodes, and waits until guests have joined for all nodes that are not
-    /// in `terms`. The wait takes about a minute at most. The function calls `look` about every 100 ms, and stops early
-    /// if `look` returns `Break`.
+    /// in `terms`. The wait takes a minute at most, not counting the handshakes. The function calls `look` about every
+    /// 100 ms, and stops early if `look` returns `Break`.
     ///
     /// # Errors
-    /// [`NoParty`], if the terms do not fit the rack, or this process cannot listen at `at`. Also if nodes are missing
-    /// after the wait, a guest is lost, or `look` returns `Break`.
+    /// [`NoParty`], if the terms do not fit the rack, this process cannot listen at `at`, or a party at a TCP address
+    /// lacks a secret or libfabric. Also if nodes are missing after the wait, a guest is lost, or `look` returns
+    /// `Break`.
     pub fn invite(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -168,12 +169,14 @@ impl Party {
         Ok(Self { parts, own, address, offset: Arc::default(), role })
     }
 
-    /// Joins the party at `at` with the nodes in `terms`. Waits about a minute at most until the host listens, and then
-    /// about a minute at most until all processes have joined.
+    /// Joins the party at `at` with the nodes in `terms`. Waits a minute at most until the host listens, not counting
+    /// the attempts to connect, which take up to 2 s each. Then waits about a minute at most until all processes have
+    /// joined.
     ///
     /// # Errors
-    /// [`NoParty`], if the terms do not fit the rack, or no host listens at `at`. Also if the host refuses these terms
-    /// or does not know the secret, the host is lost, or `look` returns `Break`.
+    /// [`NoParty`], if the terms do not fit the rack, no host listens at `at`, or a party at a TCP address lacks a
+    /// secret or libfabric. Also if the host refuses these terms or does not know the secret, the host is lost, or
+    /// `look` returns `Break`.
     pub fn join(
         at: impl Into<Meeting>,
         nodes: u32,
@@ -374,7 +377,7 @@ impl Party {
         match waiting.iter().position(|&waits| waits) {
             Some(process) => Err(self.lost(process, "the process was not ready in time")),
             None if is_ready => Err(self.lost_host("the host did not start the run in time")),
-            None => Err(self.lost(self.own, "its rings to other machines could not be set up")),
+            None => Err(self.lost(self.own, "this process could not set up its rings to other machines")),
         }
     }
 
@@ -491,7 +494,7 @@ impl Party {
                 Ok(Vec::new())
             }
             Role::Host { guests, inbox, .. } => {
-                // A guest that is gone already causes no error here, because the loop below detects the loss.
+                // If a guest is already gone, this step reports no error, because the loop below detects the loss.
                 self.tell_who_is_there(&FromHost::Stop { complete, lost: lost.cloned() });
                 let mut all = Vec::new();
                 let mut has_ended: Vec<bool> = guests.iter().map(Option::is_none).collect();
@@ -516,10 +519,11 @@ impl Party {
         }
     }
 
-    /// Checks that no process has been silent for longer than [`SILENCE`]. Only the host checks.
+    /// Checks that the latest look of no process began more than [`SILENCE`] ago. Skips processes from which no look
+    /// has arrived yet. Only the host checks.
     ///
     /// # Errors
-    /// [`Lost`], if a process has been silent for longer.
+    /// [`Lost`], if the latest look of a process is older.
     pub(super) fn check_silence(&self, hearing: &Hearing) -> Result<(), Lost> {
         let longest = SILENCE.as_nanos() as u64;
         match hearing.silent_for(system_ns()) {

@@ -24,8 +24,8 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
     build,
 };
 
-/// A threshold whose default is meant for links of 10 Gb/s (specifications/cee.md §0). Above 10 Gb/s the default grows
-/// with the link rate, because the number of bytes in flight grows with the link rate.
+/// A threshold whose default is meant for links of 10 Gb/s (specifications/cee.md §0). If the fastest host link has a
+/// higher rate, the default is larger in proportion, because more bytes are in flight.
 const fn threshold(name: &'static str, bytes: u64, doc: &'static str) -> Parameter {
     Parameter::new(name, Value::Bytes(bytes), doc).within(0.0, 2e9).growing(Rate::from_gbps(10), None)
 }

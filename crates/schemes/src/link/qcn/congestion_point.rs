@@ -49,7 +49,7 @@ impl CongestionPoint {
         (self.to_sample < 0).then(|| self.sample(params, random))
     }
 
-    /// Removes a frame of `bytes` bytes, whose last bit has left, from the queue.
+    /// Removes a frame of `bytes` bytes from the queue: its last bit has left, or the frame was lost.
     ///
     /// # Panics
     /// In debug builds, if the queue holds fewer than `bytes` bytes.

@@ -3,10 +3,10 @@
 //!
 //! Source: IEEE 802.1Qau (IEEE 802.1Q clauses 30 to 33), version 2.2 of the pseudo-code of R. Pan and B. Prabhakar, as
 //! used by Crisan et al. (specifications/cee.md §3). A *congestion point* watches the queue of an egress port. It
-//! occasionally samples a frame and computes how far the queue is above its equilibrium and how fast it grows. It sends
-//! this feedback to the frame's source as a number of 6 bits. The source's adapter has one *reaction point* per
-//! destination. The reaction point cuts the rate according to the feedback, and raises the rate again as bytes are sent
-//! and as time passes.
+//! occasionally samples a frame, and computes how far the queue is above its equilibrium and how fast the queue grows.
+//! From both it computes the feedback, a number of 6 bits. If the feedback is not 0, the congestion point sends it to
+//! the frame's source. The source's adapter has one *reaction point* per destination. The reaction point cuts the rate
+//! according to the feedback, and raises the rate again as bytes are sent and as time passes.
 
 mod congestion_point;
 mod params;

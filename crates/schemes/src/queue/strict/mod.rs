@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 pub const QUEUE: QueueDiscipline = QueueDiscipline {
     info: Info {
         name: "strict",
-        summary: "Strict priority among the eight priorities of 802.1Q; respects pauses; unbounded",
+        summary: "Strict priority among the eight priorities of 802.1Q; respects pauses; the queue has no \
+                  size limit",
         source: "IEEE 802.1Q §8.6.8.1",
         differs: &[],
         view: View::Local,

@@ -57,7 +57,7 @@ impl Leaf {
         (node.0 < self.hosts).then(|| (node.0 / self.hosts_per_leaf) as usize)
     }
 
-    /// Reads and stores the metrics in the overlay header of a packet from another leaf, then removes the header.
+    /// Stores the metrics from the overlay header of a packet that another leaf sent, then removes the header.
     fn decapsulate(&mut self, now: Time, packet: &mut Packet) {
         let (Shim::Conga(overlay), Some(leaf)) = (packet.shim, self.leaf_of(packet.src())) else { return };
         self.congestion.seen(now, leaf, overlay.tag(), overlay.congestion());

@@ -94,7 +94,8 @@ parameters! {
         alpha: f64 = 0.1, 0.001..=1.0;
         /// time without an update after which a metric counts as 0
         ageing: Duration = Duration::from_ms(10), Duration::from_ps(1)..=Duration::from_ms(1_000_000_000);
-        /// which switches write congestion into packets; in the public simulation code, spines do not
+        /// which switches write congestion into packets: leaves and spines (spine), or only leaves (leaf_only), as in
+        /// the public simulation code
         ce: Marking;
         /// the metric of an uplink: the greater of the uplink's own load and the load of the path that begins with the
         /// uplink (max), or only the load of the path (remote_only)

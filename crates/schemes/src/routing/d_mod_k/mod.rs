@@ -1,5 +1,6 @@
-//! D-mod-k: the destination's number alone selects the ports upwards, so that all packets for a host come down from the
-//! same root (specifications/cee.md §5.1, "Deterministic"; Rodriguez et al., CLUSTER 2009).
+//! D-mod-k: the destination's number alone selects the ports upwards. While no link has failed, all packets that reach
+//! a root on their way to a host therefore reach the same root (specifications/cee.md §5.1, "Deterministic"; Rodriguez
+//! et al., CLUSTER 2009).
 //!
 //! By default, at a switch of level l the index of the parent is `destination / (w1 * .. * wl) mod w(l+1)`, where `wi`
 //! is the number of parents of each node of level i - 1. In a k-ary tree this is the l-th digit of the destination,

@@ -1,9 +1,9 @@
-//! A set of equal next hops, and the selection of the shortest queue among them.
+//! A set of next hops with equal capacity behind them, and the selection of the shortest queue among them.
 
 use super::Look;
 use raddle_core::{Duration, PortId, Ports, Stream, Time};
 
-/// A set of equal next hops, with a memory of the shortest queues.
+/// Next hops with equal capacity behind them, and the ports compared for the previous packet.
 #[derive(Debug)]
 pub(super) struct Component {
     /// The ports in ascending order.

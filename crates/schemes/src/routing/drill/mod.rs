@@ -59,7 +59,8 @@ parameters! {
     struct Parameters {
         /// number of next hops drawn at random for each packet
         samples: usize = 2, 1..=65_536;
-        /// number of next hops with the shortest queues that a switch remembers
+        /// number of next hops that a switch remembers for each set of next hops with equal capacity behind them: those
+        /// with the shortest queues for the previous packet
         memory: usize = 1, 0..=65_536;
         hold: Duration = HOLD;
     }

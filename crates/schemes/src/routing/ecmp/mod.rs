@@ -6,7 +6,7 @@
 //! they can take a different path than the data.
 //!
 //! Cost per hop: the cost of [`NextHops::forward`], which needs only arithmetic on tori and Clos networks. If there are
-//! several next hops, the hash is also mixed by two multiplications.
+//! several next hops, the flow's hash and the choice of the next hop take five more multiplications.
 
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, pick, salt};

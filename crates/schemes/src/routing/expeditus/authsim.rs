@@ -2,11 +2,12 @@
 //! (specifications/expeditus.md §0.2).
 //!
 //! A connection's SYN and SYN-ACK carry the loads, so the protocol adds no packets. Between pods the SYN carries the
-//! source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to this uplink. The SYN-ACK
-//! collects the core loads of the aggregation switch in the destination's pod. The source's edge switch pins the
-//! connection to the uplink at which the SYN-ACK arrives. Packets of the reverse direction take the pinned first uplink
-//! and follow ECMP after it. Within a pod the SYN-ACK carries the destination's loads, and the source's edge switch
-//! selects.
+//! source's loads. The destination's edge switch selects an uplink and pins the SYN-ACK to this uplink. The aggregation
+//! switch in the destination's pod writes the downward loads of its uplinks into the SYN-ACK. The aggregation switch in
+//! the source's pod merges them with its own loads and selects the core. The source's edge switch pins the connection
+//! to the uplink at which the SYN-ACK arrives. Packets of the reverse direction take the uplink that the destination's
+//! edge switch pinned, and follow ECMP after it. Within a pod the SYN-ACK carries the destination's loads, and the
+//! source's edge switch selects.
 //!
 //! All tags are request tags, because the tags travel on the transport's own packets and not on Exp-responses.
 
@@ -72,7 +73,9 @@ impl AuthsimTor {
         }
     }
 
-    /// Pins the flow in the reverse direction of a tagged packet that came down.
+    /// Handles a tagged packet that came down: pins the flow in the opposite direction to an uplink. For a SYN-ACK from
+    /// another pod, this is the uplink at which the packet arrived. Otherwise, it is the uplink with the least
+    /// effective load, and a tag with a wrong number of loads pins nothing.
     #[cold]
     fn pin(&mut self, now: Time, tag: &Tag, packet: &Packet, arrival: PortId, ports: &Ports<'_>) {
         let switch = &mut self.0;

@@ -24,8 +24,8 @@ pub(crate) trait FlowHash {
     /// The flow's id.
     fn id(self) -> FlowId;
 
-    /// The index of the port, from 0 to `among - 1`, that a switch with this salt chooses for the flow. Switches with
-    /// different salts choose nearly independently.
+    /// The index, from 0 to `among - 1`, that a switch with this salt chooses for the flow. Switches with different
+    /// salts choose nearly independently.
     fn choose(self, salt: u64, among: usize) -> usize;
 }
 

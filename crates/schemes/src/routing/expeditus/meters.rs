@@ -1,7 +1,7 @@
 //! A switch's congestion table: the loads of its uplinks in both directions (Expeditus §3.2;
 //! specifications/expeditus.md §2).
 //!
-//! Uplinks are numbered from 0, independent of their port numbers. The j-th uplink of an edge switch leads to the j-th
+//! Uplinks are numbered from 0 in the order of their ports. The j-th uplink of an edge switch leads to the j-th
 //! aggregation switch of its pod. The k-th uplink of an aggregation switch leads to the k-th core of its plane.
 
 use super::multiplier::{Multiplier, Scaling};
@@ -15,9 +15,11 @@ use std::sync::Arc;
 choices! {
     /// The instant at which a packet counts as sent.
     pub(crate) enum Counted {
-        /// When the packet is queued, so that the load includes the backlog at once.
+        /// When the switch passes the packet to the queue, so that the load includes the backlog at once. A packet that
+        /// the queue drops counts as well.
         Enqueue = "enqueue",
-        /// When the packet's first bit leaves. A packet that the queue drops counts as well.
+        /// When the packet's first bit is expected to leave, according to the queue at the packet's arrival. A packet
+        /// that the queue drops counts as well.
         TxStart = "tx_start",
     }
 }

@@ -10,8 +10,8 @@
 //! loads with its own and selects the core. The port by which the response reaches the source edge switch is the flow's
 //! uplink. Paths downwards are fixed. Cores and hosts do not take part.
 //!
-//! Within a pod, and in a leaf-spine, only the first stage exists. A flow uses ECMP while its selection is pending or
-//! if the answer is lost.
+//! Within a pod, only the aggregation switch is selected; in a leaf-spine, only the spine. A flow uses ECMP while its
+//! selection is pending or if the answer is lost.
 //!
 //! The authors' simulation code uses a different protocol, which is [`mode`](ROUTING) `authsim`.
 //!

@@ -74,8 +74,8 @@ pub(crate) struct PathTable {
 const FEW: usize = 256;
 
 impl PathTable {
-    /// A table for `capacity` entries, which expire after `timeout`. For [`Lookup::Hardware`] the capacity is rounded
-    /// up to a power of two.
+    /// A table for `capacity` entries. `clock` and `timeout` decide when an idle entry expires. For
+    /// [`Lookup::Hardware`] the capacity is rounded up to a power of two.
     pub(crate) fn new(
         capacity: usize,
         timeout: Duration,
@@ -121,12 +121,12 @@ impl PathTable {
         entry.port.map_or(Path::Pending, Path::Done)
     }
 
-    /// Records that the flow's selection has begun. Returns false if the table is full.
+    /// Records that the flow's selection has begun. Returns false if the flow has no entry and the table is full.
     pub(crate) fn begin(&mut self, now: Time, flow: FlowId) -> bool {
         self.insert(now, flow, None)
     }
 
-    /// Stores the flow's selected uplink. Returns false if the table is full.
+    /// Stores the flow's selected uplink. Returns false if the flow has no entry and the table is full.
     pub(crate) fn install(&mut self, now: Time, flow: FlowId, port: PortId) -> bool {
         self.insert(now, flow, Some(port))
     }
@@ -155,8 +155,8 @@ impl PathTable {
         true
     }
 
-    /// Removes expired entries. The next sweep follows when the number of entries has doubled or the table is full, but
-    /// at the earliest after 1/16 of the timeout.
+    /// Removes expired entries. The next sweep follows when the number of entries has doubled and is at least [`FEW`],
+    /// or the table is full, but at the earliest after 1/16 of the timeout.
     fn sweep(&mut self, now: Time) {
         let before = self.entries.len();
         let (clock, timeout) = (self.clock, self.timeout);

@@ -71,9 +71,9 @@ choices! {
 parameters! {
     /// Expeditus's parameters.
     pub(crate) struct Parameters {
-        /// the paper's protocol, or the protocol of the authors' simulation code. In the authors' code loads travel in
-        /// SYN and SYN-ACK, a connection selects its path once, and the transport must have a handshake. The authors'
-        /// alpha of 0.3 must be set by `alpha`
+        /// the paper's protocol, or the protocol of the authors' simulation code. With `authsim`, loads travel in SYN
+        /// and SYN-ACK, and a connection selects its path once; if the transport has no handshake, all flows use ECMP.
+        /// `authsim` does not change `alpha`, which is 0.3 in the authors' code
         mode: Mode;
         t_dre: Duration = T_DRE;
         alpha: f64 = ALPHA;

@@ -68,14 +68,16 @@ impl Switch {
         self.by_hash(packet).map_or(Verdict::Drop(DropReason::NoRoute), Verdict::Forward)
     }
 
-    /// The uplink for a packet without a selected path, chosen by hash among the uplinks that are up and lead to the
-    /// packet's destination; `None` if there are none.
+    /// The port for a packet without a selected path: the port that ECMP would choose, if it is up. Otherwise, an
+    /// uplink chosen by hash among the uplinks that are up and lead to the packet's destination; `None` if there are
+    /// none.
     pub(crate) fn upwards_by_hash(&mut self, packet: &Packet, ports: &Ports<'_>) -> Option<PortId> {
         let port = self.by_hash(packet)?;
         if ports.get(port).up {
             return Some(port);
         }
-        // A switch sees at once that its own port is down, before the failure is discovered.
+        // A switch sees at once that its own port is down. The next hops contain the port until the failure has been
+        // discovered.
         let ways = self.ways(packet.dst(), ports);
         let count = ways.0.count_ones() as usize;
         let choice = (count > 0).then(|| pick(flow_hash(packet, self.salt), count))?;
@@ -148,7 +150,8 @@ impl Switch {
         ecmp::choose(routing, packet, self.salt)
     }
 
-    /// Notes that a link anywhere in the fabric went down or came up.
+    /// Records that a link anywhere in the fabric went down or came up. If the link belongs to one of this switch's
+    /// uplinks, also resets the uplink's loads (up) or removes the path table entries that use it (down).
     pub(crate) fn link(&mut self, link: LinkId, up: bool) {
         self.next_hops.link(link, up);
         match self.uplinks.with_link(link) {

@@ -44,8 +44,8 @@ pub(crate) fn write_loads(packet: &mut Packet, loads: impl IntoIterator<Item = u
     packet.size = packet.size - old + tagged.tag.wire_len() as u32;
 }
 
-/// The Exp-response to a request whose tag was already removed. It consists of the request's headers with exchanged
-/// addresses, without a payload. Returns `None` if the packet's protocol has no ports.
+/// The Exp-response to a request whose tag was already removed. It has the request's five-tuple with exchanged
+/// addresses, no payload, and no ECN mark. Returns `None` if the packet is not a TCP, UDP or RoCEv2 packet.
 pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
     let inner = match request.header {
         Header::Tcp(segment) => {
@@ -81,7 +81,8 @@ pub(crate) fn response_to(request: &Packet) -> Option<Packet> {
     Some(response)
 }
 
-/// The flow whose selection an Exp-response answers: the response's own five-tuple with exchanged addresses.
+/// The flow whose selection an Exp-response answers: the response's own five-tuple with exchanged addresses. `None` if
+/// the packet is not an Exp-response.
 pub(crate) fn answered(packet: &Packet) -> Option<FiveTuple> {
     tag_of(packet).filter(|tag| tag.is_response).map(|_| five_tuple(packet).answered())
 }

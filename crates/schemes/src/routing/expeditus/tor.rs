@@ -89,7 +89,7 @@ impl Tor {
     }
 
     /// The Exp-response to a request, and the selected uplink. `None` if no uplink leads to the request's source, or if
-    /// the request's protocol has no ports.
+    /// the request is not a TCP, UDP or RoCEv2 packet.
     fn respond(
         &mut self,
         now: Time,

@@ -13,7 +13,7 @@ pub(super) struct BestHops {
 #[derive(Debug, Clone, Copy)]
 struct Hop {
     port: PortId,
-    /// Utilisation of the busiest link on the path through this next hop, in 255ths.
+    /// Utilisation of the busiest link on the path through this next hop, in 255ths of the link's rate.
     utilisation: u8,
     /// Time of the last probe that reported this next hop.
     heard: Time,

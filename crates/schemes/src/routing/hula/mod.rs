@@ -52,7 +52,8 @@ parameters! {
         probe_period: Duration = Duration::from_us(200), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
         /// time constant of the estimate of a link's utilisation; twice the probe period in the paper
         tau: Duration = Duration::from_us(400), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
-        /// time without a probe after which a next hop is no longer used
+        /// time without a probe after which a next hop is no longer used; also the time without packets after which an
+        /// edge switch stops probing
         ageing: Duration = Duration::from_us(600), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
         t_fl: Duration = flowlets::gap(Duration::from_us(100));
         flowlets: usize = flowlets::SLOTS;

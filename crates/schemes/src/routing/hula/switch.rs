@@ -42,7 +42,7 @@ pub(super) struct Switch {
 #[derive(Debug)]
 struct Clock {
     period: Duration,
-    /// Time without packets other than probes after which the switch stops probing.
+    /// The switch stops probing when it has forwarded only probes for this long.
     patience: Duration,
     /// Time at which the switch probes next; [`Time::NEVER`] while the switch does not probe.
     due: Time,
@@ -124,7 +124,8 @@ impl Switch {
         Verdict::Absorb
     }
 
-    /// Sends a probe by every port in `by` that is up, except the port at which the probe arrived.
+    /// Prepares a probe for every port in `by` that is up, except the port at which the probe arrived.
+    /// [`Forwarder::originate`] then sends the probes.
     #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
     fn send(
         &mut self,

@@ -1,6 +1,6 @@
 //! Measures the utilisation of a switch's links in the direction away from the switch (HULA §3.2). A packet of D bytes
-//! that leaves dt after the previous packet sets the estimate to U = D + U · max(0, 1 - dt / tau). Under a steady rate
-//! R the estimate settles at R · tau.
+//! that is forwarded dt after the previous packet sets the estimate to U = D + U · max(0, 1 - dt / tau). Packets count
+//! before they are queued, even if the queue drops them. Under a steady rate R the estimate settles at R · tau.
 
 use raddle_core::{Duration, PortId, Rate, Time};
 use raddle_topology::LinkLayer;
@@ -36,7 +36,7 @@ impl Utilisation {
         Self { tau, layer, estimates: vec![Estimate::default(); ports].into() }
     }
 
-    /// Counts a packet of `size` bytes that leaves by `port`.
+    /// Counts a packet of `size` bytes that is forwarded by `port`.
     #[inline]
     pub(super) fn count(&mut self, now: Time, port: PortId, size: u32) {
         let estimate = &mut self.estimates[port.index()];

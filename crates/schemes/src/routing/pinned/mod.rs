@@ -1,9 +1,10 @@
-//! Forwarding for PDQ, D3 and RCP: each flow keeps one path (specifications/pdq.md §12).
+//! Forwarding for PDQ, D3 and RCP: each flow, or each subflow of Multipath PDQ, keeps one path (specifications/pdq.md
+//! §12).
 //!
 //! A packet states its source, its destination and the [choice](raddle_topology::paths) of path that its source made.
 //! Every node computes the same path from these values. Acknowledgements go back over the same links, so that they pass
-//! the agents of the ports through which the data left. A flow keeps its path for its whole life: if a link of the path
-//! fails, the flow's packets are lost.
+//! the agents of the ports through which the data left. A flow or subflow keeps its path for its whole life: if a link
+//! of the path fails, the packets are lost.
 //!
 //! The field `hop` of a packet is the number of the link that the packet crosses or crossed last, in either direction.
 //! Links are numbered from 0 along the path, beginning at the flow's source. The agent of a port therefore sees the
@@ -28,10 +29,15 @@ pub(crate) const ROUTINGS: &[&str] = &["ecmp", "k-shortest", "bcube"];
 
 /// The values in [`ROUTINGS`] that are not also names of other routings, with their descriptions.
 pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
-    ("k-shortest", "each flow takes one of its `paths` shortest paths, drawn by the flow's key"),
+    (
+        "k-shortest",
+        "each flow or subflow takes a path drawn at random from the k shortest paths, where k is the \
+         parameter `paths`",
+    ),
     (
         "bcube",
-        "each flow takes one of BCube's parallel paths, drawn by the flow's key (Guo et al., SIGCOMM 2009)",
+        "successive subflows of a flow take successive parallel paths of BCube, and a flow without subflows \
+         takes the first of them, which is a shortest path (Guo et al., SIGCOMM 2009)",
     ),
 ];
 
@@ -48,7 +54,8 @@ const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header must have room
 /// The paths for the plan's routing. Headers have room for `most_links` links. `count` is the value of [`PATHS`].
 ///
 /// # Errors
-/// If the fabric has no such paths, or if a path has more than `most_links` links.
+/// If the fabric has no such paths, or if a shortest path (with `bcube`, a parallel path) may have more than
+/// `most_links` links.
 ///
 /// # Panics
 /// If the routing is not in [`ROUTINGS`], or if `most_links` exceeds [`Segment::LINKS`].
@@ -60,7 +67,7 @@ pub(crate) fn paths(plan: &Plan<'_>, count: u32, most_links: usize) -> Result<Ar
             PathsError::NoBcube => {
                 ("scheme.routing", "choose routing = \"ecmp\", or topology.kind = \"bcube\"")
             }
-            PathsError::TooLong { .. } => ("topology", "choose a topology of smaller diameter"),
+            PathsError::TooLong { .. } => ("topology", "choose a topology with shorter paths"),
         };
         Unfit { key: key.to_owned(), problem: error.to_string(), hint: hint.to_owned() }
     })?;

@@ -134,6 +134,6 @@ fn fabrics_that_do_not_fit_are_refused() {
     let (key, problem) = refused(&bcube(2, 3), "bcube", 8);
     assert_eq!(
         (&key[..], &problem[..]),
-        ("topology", "the longest path has 10 links, and packet headers have room for at most 8")
+        ("topology", "a flow's path may have 10 links, and packet headers have room for at most 8")
     );
 }

@@ -1,5 +1,5 @@
-//! Presto: hosts cut flows into flowcells of 64 KB and send the flowcells over all paths in turn (He et al., SIGCOMM
-//! 2015).
+//! Presto: hosts cut flows into flowcells, by default of 64 KB, and send the flowcells over all paths in turn (He et
+//! al., SIGCOMM 2015).
 //!
 //! The edge of the network is a virtual switch in the sender's host (`sender.rs`). The virtual switch writes the number
 //! of an end-to-end path into each packet. Switches follow that path (`switch.rs`) and choose nothing, and the last
@@ -43,7 +43,8 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "presto",
-    summary: "Hosts cut flows into flowcells of 64 KB and send the flowcells over all end-to-end paths in turn",
+    summary: "Hosts cut flows into flowcells (64 KB by default) and send the flowcells over all end-to-end \
+              paths in turn",
     source: "He et al., Presto, SIGCOMM 2015",
     differs: &[
         "a packet's flowcell is computed from its position in the flow, so a retransmission takes the same path as \

@@ -46,7 +46,8 @@ choices! {
 
 parameters! {
     struct Parameters {
-        /// which node draws the ports: each switch on the way up, or the sending host, if packets have room for a path
+        /// which node draws the ports: each switch on the way up, or the sending host. Only frames of converged
+        /// Ethernet have room for the host's choice; for other packets the switches always draw
         at: At;
         hold: Duration = HOLD;
     }

@@ -7,7 +7,7 @@
 //! so a gap within a flowcell is a loss, and segments do not wait for the missing segment.
 //!
 //! Differs from the papers: the waiting time is fixed, while Presto adapts it to measured delays. Segments are passed
-//! up one by one and are not merged, so each segment has its own acknowledgement.
+//! up one by one and are not merged, so TCP acknowledges each segment by itself (unless it delays acknowledgements).
 //!
 //! Cost: a hash look-up per data segment, and a binary search and a heap operation per out-of-order segment.
 
@@ -23,7 +23,8 @@ use std::collections::{BinaryHeap, VecDeque};
 pub const HOLD: Parameter = Parameter::new(
     "hold",
     Value::Duration(Duration::from_us(100)),
-    "how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once",
+    "longest time for which receivers hold back a TCP segment that arrives out of order; 0 passes all \
+     segments to TCP at once",
 );
 
 /// The parameter of routings that keep each flowcell of this many bytes on one path.

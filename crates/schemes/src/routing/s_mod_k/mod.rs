@@ -1,5 +1,5 @@
-//! S-mod-k: the source's number alone selects the ports upwards, so that all packets of a host go up to the same root
-//! (specifications/cee.md §5.2; Rodriguez et al., CLUSTER 2009).
+//! S-mod-k: the source's number alone selects the ports upwards. While no link has failed, all packets of a host that
+//! reach a root therefore reach the same root (specifications/cee.md §5.2; Rodriguez et al., CLUSTER 2009).
 //!
 //! By default, at a switch of level l the index of the parent is `source / (w1 * .. * wl) mod w(l+1)`, where `wi` is
 //! the number of parents of each node of level i - 1. All packets of a flow take one path.

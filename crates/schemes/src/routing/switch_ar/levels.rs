@@ -15,7 +15,7 @@ pub(super) struct Rule {
     pub(super) update: Update,
     /// The rule for notices from the switch's own congestion points.
     pub(super) local: Local,
-    /// Time without a notice after which a level expires.
+    /// A level expires this long after the last notice that counted.
     pub(super) timer: Duration,
 }
 

@@ -1,5 +1,5 @@
-//! Switch Adaptive Routing: switches read the congestion notices that pass them. A notice makes a switch move the
-//! frames for the congested destination to another port.
+//! Switch Adaptive Routing: switches read the congestion notices that pass them. A notice can make a switch move the
+//! frames for one destination to another port.
 //!
 //! Source: C. Minkenberg et al., "Adaptive Routing in Data Center Bridges" (HOTI 2009) and "Adaptive routing for
 //! Convergence Enhanced Ethernet" (HPSR 2009), as evaluated by D. Crisan, M. Gusat and C. Minkenberg ("Comparative
@@ -17,7 +17,8 @@
 //!
 //! Hosts take no part in this routing. A host without rate limiters ignores notices.
 //!
-//! Cost per frame that goes up: a read of 16 bytes for each up port. Cost per notice: a random number.
+//! Cost per frame that goes up: a read of 16 bytes for each up port. Cost per notice: on the way up, a random number;
+//! at a switch that reads the notice, also two or three reads of the levels of all up ports.
 
 mod levels;
 mod split;
@@ -59,21 +60,23 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// how a notice changes a port's congestion level; with `last`, `ewma` and `max`, traffic stays on a congested
-        /// path
+        /// how a notice changes a port's congestion level; with `last`, `ewma` and `max`, traffic can stay on a
+        /// congested path
         update: Update;
         /// how notices of the switch's own queues are treated: they exclude notices of other switches, count like
         /// notices of other switches, or are ignored
         local: Local;
-        /// time without notices after which a port's congestion level is reset
+        /// time without counted notices after which a port's congestion level for a destination is reset
         timer: Duration = Duration::from_ms(250), Duration::from_ps(1)..=Duration::from_ms(60_000);
-        /// drop a notice if another port for the frame is not congested
+        /// drop a notice if, for the destination of the congested frames, an up port other than the notice's port has
+        /// congestion level 0
         absorb: bool = false;
         // The paper's scheme (§VII) moves all frames of a destination together (a binary split), as with the value 1.
         /// share of frames that a notice moves from its port to another port, for one destination; 1 moves all of them
         moved: f64 = 1.0, 0.001..=1.0;
         // Without this parameter, sources cannot tell whether a switch used a notice (§V-A1 of the paper).
-        /// drop a notice that made frames change their port, so that hosts see only notices that moved no frames
+        /// drop a notice that made another port the one with the least congestion level; with moved = 1, hosts then see
+        /// only notices that moved no frames
         keep_used: bool = false;
         hold: Duration = HOLD;
     }

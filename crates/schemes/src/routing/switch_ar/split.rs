@@ -2,9 +2,9 @@
 //! share of them. The paper names such splits as future work (§III-D, §VII) and describes no algorithm. The algorithm
 //! of this module is our own.
 //!
-//! Each destination has a weight for each up port. A notice takes a share of the weight of its port and gives it to the
-//! port with the least congestion level. Frames follow the weights by smooth weighted round robin, so that a port with
-//! a fifth of the weight takes two frames in ten.
+//! Each destination has a weight for each up port. If the port that a notice concerns does not have the least
+//! congestion level, the notice moves a share of this port's weight to the port with the least level. Frames follow the
+//! weights by smooth weighted round robin, so that a port with a fifth of the weight takes two frames in ten.
 
 use raddle_core::NodeId;
 

@@ -34,7 +34,8 @@ pub(crate) trait Ascent: Send {
     /// The index of the packet's port among `ports` ports. As long as no link has failed, all these ports lead up.
     fn choose(&mut self, now: Time, packet: &Packet, ports: usize) -> usize;
 
-    /// The choice that [`choose`](Self::choose) will probably make; `None` if a prediction would be expensive.
+    /// The choice that [`choose`](Self::choose) will probably make; `None` if a prediction would be expensive or is
+    /// impossible.
     fn foresee(&self, _packet: &Packet, _ports: usize) -> Option<usize> {
         None
     }
@@ -113,7 +114,8 @@ impl<A: Ascent> Forwarder for UpDown<A> {
 }
 
 impl<A: Ascent> UpDown<A> {
-    /// Passes a notice to the ascent. Returns true if the node must drop the notice.
+    /// Passes a notice to the ascent if the notice arrived by an up port, or comes from the queue of an up port of this
+    /// node. Returns true if the node must drop the notice.
     fn read(&mut self, now: Time, notice: &Notice, arrival: Option<PortId>) -> bool {
         let port = arrival.or_else(|| notice.cp.port().map(PortId));
         let up = port.and_then(|port| port.0.checked_sub(self.up.0));
@@ -143,7 +145,7 @@ pub(crate) fn tree(topology: &Topology, name: &str) -> Result<Arc<Xgft>, Unfit> 
         Shape::Xgft(size) => Ok(Arc::new(Xgft::new(size.clone()))),
         _ => Err(Unfit {
             key: "scheme.routing".into(),
-            problem: format!("`{name}` needs a tree topology, and this topology is not a tree"),
+            problem: format!("`{name}` needs the topology `k_ary_n_tree`, `xgft` or `single_switch`"),
             hint: "choose `k_ary_n_tree`, `xgft` or `single_switch` as topology.kind, or another routing such as `ecmp`"
                 .into(),
         }),

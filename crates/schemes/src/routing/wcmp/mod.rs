@@ -38,7 +38,8 @@ const INFO: Info = Info {
 
 parameters! {
     struct Parameters {
-        /// greatest number of table entries for one destination; each next hop has entries in proportion to its weight
+        /// greatest number of table entries for one destination; each next hop has at least one entry, even beyond this
+        /// limit, and entries nearly in proportion to its weight
         table: usize = 16, 1..=65_536;
     }
 }

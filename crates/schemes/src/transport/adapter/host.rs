@@ -69,7 +69,7 @@ struct Sending {
 
 impl<P: Protocol> Adapter<P> {
     /// The adapter of host `node`, which sends frames with up to `mtu` bytes of a flow at rate `line_rate`. If
-    /// `progress` is given, the adapter reports the progress of received flows at this interval.
+    /// `progress` is given, the adapter reports the progress of each received flow at most once per such interval.
     #[must_use]
     pub(crate) fn new(
         node: NodeId,
@@ -206,7 +206,8 @@ impl<P: Protocol> Adapter<P> {
         Some(self.protocol.packet(&data))
     }
 
-    /// Removes a flow whose frames have all left the queue, and removes the queue if only this flow used it.
+    /// Removes a flow that has no more frames in its queue. Also removes the queue if it is the flow's own
+    /// ([`Lane::Of`]).
     fn leave(&mut self, place: u32) {
         self.vacant.push(place);
         if let lane @ Lane::Of { .. } = self.sending[place as usize].lane {
@@ -303,7 +304,8 @@ impl<P: Protocol> Adapter<P> {
 }
 
 impl Sending {
-    /// Adds a timer entry for the flow, if the flow has none. An existing entry is never later than the deadline.
+    /// Adds a timer entry for the flow if the flow's timer runs and the flow has no entry. An existing entry is never
+    /// later than the deadline.
     fn arm(&mut self, recovery: &mut Recovery) {
         let at = self.sender.deadline();
         if !self.is_armed && at < Time::NEVER {

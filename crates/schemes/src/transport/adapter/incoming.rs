@@ -15,7 +15,7 @@ pub(super) struct Incoming {
     flows: FxHashMap<FlowKey, Flow>,
     /// Interval at which the receiver reports the progress of flows; `None` if it makes no such reports.
     progress: Option<Duration>,
-    /// The parameters of go-back-N, and the flows that have been received completely; `None` without go-back-N.
+    /// The parameters of go-back-N, and the flows that were recently received completely; `None` without go-back-N.
     recovery: Option<(Params, TimeWait<()>)>,
 }
 

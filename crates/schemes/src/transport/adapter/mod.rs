@@ -1,6 +1,7 @@
 //! The adapter of a host on lossless Ethernet (specifications/cee.md §2.1). A sending adapter has one queue for each
-//! destination and priority, or one queue for each flow, and serves the queues in turn. If the protocol limits rates,
-//! each queue has its own rate limiter. A receiving adapter puts the frames back in order.
+//! destination and priority, or one queue for each flow. It serves the highest priority first, and the queues of one
+//! priority in turn. If the protocol limits rates, each queue has its own rate limiter. A receiving adapter puts the
+//! frames back in order or, with go-back-N, discards frames that are out of order.
 //!
 //! An [`Adapter`] sends one frame at a time, at line rate. While a priority is paused, the adapter begins no frame of
 //! that priority. Frames wait in the host's memory, which is unbounded. A [`Protocol`] defines the frame format and the
@@ -91,7 +92,8 @@ pub(crate) struct Data {
     pub size: u64,
     /// True if the receiver must acknowledge the frame at once.
     pub ack_request: bool,
-    /// Creation time of the frame. Zero for a received frame, if the frame format does not carry the creation time.
+    /// Time at which the frame's bytes joined the sender's queue. Zero for a received frame, if the frame format does
+    /// not carry this time.
     pub birth: Time,
 }
 

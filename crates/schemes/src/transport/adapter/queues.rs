@@ -1,5 +1,5 @@
-//! The queues of an adapter. The adapter serves the highest priority that is not paused and has frames to send. The
-//! queues of this priority take turns, except queues that their rate limiters hold back.
+//! The queues of an adapter. A queue is ready if it has frames and its rate limiter allows one now. The adapter serves
+//! the highest priority that is not paused and has a ready queue. The ready queues of this priority take turns.
 
 use super::{Lane, RateLimiter};
 use raddle_core::{Paused, Time};
@@ -59,8 +59,8 @@ pub(super) struct Queues<L> {
     /// Times at which rate limiters release queues, each with the queue's index. An entry is stale unless the queue's
     /// state is [`State::Limited`] with the time of the entry.
     limited: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Times of the rate limiters' timers, each with the queue's index. An entry is stale unless the limiter's timer
-    /// has the time of the entry.
+    /// Times of the rate limiters' timers, each with the queue's index. An entry is stale unless the queue exists and
+    /// its limiter's timer has the time of the entry.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
@@ -213,7 +213,7 @@ impl<L: RateLimiter> Queues<L> {
         self.changed(now, place);
     }
 
-    /// Updates the timers of a queue whose rate limiter may have changed.
+    /// Updates the timer and the release time of a queue whose rate limiter may have changed.
     fn changed(&mut self, now: Time, place: u32) {
         let queue = &self.queues[place as usize];
         let timer = queue.limiter.timer();

@@ -27,7 +27,7 @@ pub(crate) struct Cee {
     priority: u8,
 }
 
-/// The rate limiter of a destination: the reaction point of QCN, or `None` if rates are not limited.
+/// The rate limiter of a queue: the reaction point of QCN, or `None` if rates are not limited.
 #[derive(Debug)]
 pub(crate) struct Limiter(Option<Box<qcn::ReactionPoint>>);
 
@@ -62,7 +62,7 @@ impl Protocol for Cee {
     type Limiter = Limiter;
     type Notice = u8;
 
-    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame has at most 9,216 bytes")]
     fn packet(&mut self, data: &Data) -> Packet {
         let frame = Frame {
             src: data.src,

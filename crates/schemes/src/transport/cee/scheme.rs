@@ -33,7 +33,7 @@ parameters! {
         mtu: u32 = Bytes(1_500), 64..=9_216;
         /// priority of the frames of flows that have no priority (0)
         priority: u8 = 3, 0..=7;
-        /// limit the rates of flows by QCN's congestion notices
+        /// limit the rate of each queue (one per destination and priority) by QCN's congestion notices
         rate_limiters: bool = false;
     }
 }
@@ -45,7 +45,7 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: false, ways: Ways::Routed(first_frame) })
 }
 
-/// The first frame of flow `number` of a host, with only the fields that switches read.
+/// The first frame of flow `number` of a host, with only the fields that routing reads.
 #[allow(clippy::cast_possible_truncation, reason = "a host has fewer than 2^32 flows")]
 fn first_frame(flow: &Flow, number: u64) -> Packet {
     let frame = Frame { src: flow.src.0, dst: flow.dst.0, flow: number as u32, plen: 1, ..Frame::default() };

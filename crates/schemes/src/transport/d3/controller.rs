@@ -4,7 +4,8 @@
 //!
 //! Once per round trip each flow returns its grant and requests a new grant. If enough capacity is left, the flow gets
 //! the desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back
-//! from another flow. It keeps three sums: the number of flows, the granted rates, and the desired rates.
+//! from another flow that still sends requests. It keeps three sums: the number of flows, the granted rates, and the
+//! desired rates.
 //!
 //! A request states the rate that the flow returns. In the paper, a router trusts this statement and remembers no flow
 //! ([`Memory::Sums`]). If a request is repeated, or is lost after it has passed the router, the router's sums stay
@@ -43,7 +44,7 @@ pub(crate) struct Request {
     pub desired: Rate,
     /// The desired rate of the flow's previous request.
     pub previous: Rate,
-    /// The rate that this router granted in answer to the flow's previous request.
+    /// The last grant of this router that the sender has received; not used in a flow's first request.
     pub granted: Rate,
 }
 

@@ -6,7 +6,8 @@
 //!
 //! Once per round trip a sender puts a [request](raddle_wire::d3::Request) into a packet. Each [port](D3Port) on the
 //! path writes its [grant](Controller) into the request. The sender paces the flow at the least of the grants that come
-//! back. A flow that can no longer meet its deadline ends at once. If no flow has a deadline, D3 works as RCP does.
+//! back. With the parameter `quench`, a flow that can no longer meet its deadline ends at once. If no flow has a
+//! deadline, D3 works as RCP does.
 
 mod controller;
 mod port;

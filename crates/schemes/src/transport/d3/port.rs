@@ -39,7 +39,7 @@ impl Controller {
     /// Handles the request in a packet: replaces the flow's previous grant in the packet by the new grant.
     fn serve(&mut self, now: Time, packet: &mut d3::Packet) {
         let segment = &packet.segment;
-        // No path has more hops than the request has fields. A hop number beyond the fields therefore means that the
+        // No path has more hops than `grants` has entries. A hop number beyond the entries therefore means that the
         // packet is damaged, and the packet gets no grant.
         let Some(grant) = packet.request.grants.get_mut(usize::from(segment.hop)) else { return };
         let request = Request {

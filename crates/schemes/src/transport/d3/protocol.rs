@@ -41,8 +41,8 @@ impl Sender {
     }
 }
 
-/// The least representable rate at which the remaining data arrives by the deadline. Zero if the flow has no deadline,
-/// or the deadline has passed.
+/// The least representable rate at which the remaining data can be sent by the deadline. Zero if the flow has no
+/// deadline, or the deadline has passed.
 fn desired(view: &View) -> Minifloat {
     let span = view.deadline.since(view.now).as_ps();
     if view.deadline == Time::NEVER || span == 0 {

@@ -47,11 +47,11 @@ pub const TRANSPORT: Transport = Transport {
 parameters! {
     struct Parameters {
         mss: u16 = MSS;
-        /// fraction of a link's spare rate that is added to the assigned rates per round trip
+        /// fraction of a link's spare rate that is added to the capacity for grants per round trip
         alpha: f64 = 0.1;
         /// fraction of a link's standing queue that should drain per round trip
         beta: f64 = 1.0;
-        /// if flows request more than the link's rate, the fair share is 0 instead of negative
+        /// if the desired rates of all flows together exceed a link's capacity, the fair share is 0 instead of negative
         clamp: bool = true;
         /// end flows that can no longer meet their deadline
         quench: bool = true;

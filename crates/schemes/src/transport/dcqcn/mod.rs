@@ -10,7 +10,7 @@
 //! sender cuts the flow's rate, and then raises the rate again as QCN does ([`ReactionPoint`]).
 //!
 //! [`Dcqcn`](protocol::Dcqcn) combines these parts in hosts that send RoCEv2 packets. The hosts recover from losses by
-//! [go-back-N](crate::transport::go_back_n).
+//! [go-back-N](crate::transport::go_back_n), unless the parameter `recovery` is `none`.
 
 mod notification_point;
 mod params;

@@ -5,9 +5,9 @@ use crate::transport::go_back_n;
 use crate::{choices, parameters};
 use raddle_core::{Bytes, Duration, Rate};
 
-/// The link rate for which the paper gives parameters (Zhu et al., §6). On faster links, the thresholds and the steps
-/// of increase grow in proportion to the rate (specifications/transports.md §0). Queueing and recovery then take as
-/// long as at 40 Gb/s.
+/// The link rate for which the paper gives parameters (Zhu et al., §6). If host links are faster, the defaults of the
+/// thresholds and of the steps of increase grow in proportion to their rate (specifications/transports.md §0). Queueing
+/// and recovery then take as long as at 40 Gb/s.
 pub(super) const TESTBED: Rate = Rate::from_gbps(40);
 
 const R_AI: Parameter = Parameter::new(
@@ -27,9 +27,10 @@ const R_HAI: Parameter = Parameter::new(
 .growing(TESTBED, None);
 
 parameters! {
-    /// DCQCN's parameters of notification points, reaction points and packets. Most defaults come from Zhu et al.,
-    /// Figure 14 and §3.1. The steps of increase and the least rate come from the authors' ns-3 configuration
-    /// (`RATE_AI`, `RATE_HAI` and `MinRate`). §3.1 gives the same step of additive increase, 40 Mb/s.
+    /// DCQCN's parameters of notification points, reaction points, packets and loss recovery. Most defaults of the
+    /// algorithm come from Zhu et al., Figure 14 and §3.1. The steps of increase and the least rate come from the
+    /// authors' ns-3 configuration (`RATE_AI`, `RATE_HAI` and `MinRate`). §3.1 gives the same step of additive
+    /// increase, 40 Mb/s.
     pub(crate) struct Params {
         // `cnp_interval` is N in the paper.
         /// shortest time between two congestion notifications of a flow
@@ -47,7 +48,8 @@ parameters! {
         /// number of bytes in a byte cycle of the rate's recovery
         byte_limit: Bytes = Bytes(10_000_000), 1..=1_000_000_000_000_000;
         // `fr_thr` is F in the paper, for byte cycles and time cycles.
-        /// number of cycles of one kind after which fast recovery ends
+        /// number of the first cycle, of either kind, that also raises the target rate; the cycles before it are fast
+        /// recovery
         fr_thr: u32 = 5, 1..=1_000_000;
         r_ai: Rate = R_AI;
         r_hai: Rate = R_HAI;

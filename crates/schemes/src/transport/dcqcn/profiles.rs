@@ -1,11 +1,11 @@
 //! DCQCN's parameters from publications.
 //!
-//! The authors of HPCC simulate DCQCN with the parameters for 100 Gb/s (Li et al., "HPCC: High Precision Congestion
-//! Control", SIGCOMM 2019; `alibaba-edu/High-Precision-Congestion-Control`, the "vendor" settings of the run script).
-//! These are thresholds of 100 KB and 400 KB, and steps of 5 Mb/s and 50 Mb/s, all per 25 Gb/s of link rate. The
-//! reaction point of HPCC's authors has no byte counter. In our profile, a byte limit that no flow reaches has the same
-//! effect. The profile for 400 Gb/s is not published: per 25 Gb/s of link rate, its thresholds and steps equal those of
-//! the profile for 100 Gb/s.
+//! The profile for 100 Gb/s has the parameters with which the authors of HPCC simulate DCQCN (Li et al., "HPCC: High
+//! Precision Congestion Control", SIGCOMM 2019; `alibaba-edu/High-Precision-Congestion-Control`, the "vendor" settings
+//! of the run script). Its thresholds are 100 KB and 400 KB, and its steps are 5 Mb/s and 50 Mb/s, all per 25 Gb/s of
+//! link rate. The reaction point of HPCC's authors has no byte counter. In our profile, a byte limit that no flow
+//! reaches has the same effect. The profile for 400 Gb/s is not published: per 25 Gb/s of link rate, its thresholds and
+//! steps equal those of the profile for 100 Gb/s.
 //!
 //! The PFC thresholds are our choice. XOFF is twice `k_max`, so that switches mark packets before they pause links.
 
@@ -48,7 +48,7 @@ pub(crate) const PROFILES: [Profile; 3] = [
     },
     Profile {
         name: "dcqcn-400g",
-        summary: "dcqcn-100g scaled in proportion to the link rate, at 400 Gb/s",
+        summary: "dcqcn-100g with thresholds and rate steps scaled in proportion to the link rate, at 400 Gb/s",
         source: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019; the authors' ns-3 run script, with its values per 25 Gb/s of link rate",
         transport: "dcqcn",
         rate: Rate::from_gbps(400),

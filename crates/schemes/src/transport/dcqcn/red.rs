@@ -17,9 +17,12 @@ const K_MIN: Parameter =
         .growing(TESTBED, None);
 
 /// Queue length beyond which every ECN-capable packet is marked (Zhu et al., Figure 14). Must be at least `k_min`.
-const K_MAX: Parameter =
-    Parameter::new("k_max", Value::Bytes(200_000), "queue length beyond which every packet is marked")
-        .growing(TESTBED, None);
+const K_MAX: Parameter = Parameter::new(
+    "k_max",
+    Value::Bytes(200_000),
+    "queue length beyond which every ECN-capable packet is marked",
+)
+.growing(TESTBED, None);
 
 parameters! {
     /// The thresholds that determine the probability of a mark.

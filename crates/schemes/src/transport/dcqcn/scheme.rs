@@ -88,7 +88,7 @@ fn hosts(plan: &Plan<'_>) -> Result<Hosts, Unfit> {
     })
 }
 
-/// Checks that a host can send fewer than [`MOST_OUTSTANDING`] packets within one RTO, because packet numbers have 24
+/// Checks that no host can send [`MOST_OUTSTANDING`] packets or more within one RTO, because packet numbers have 24
 /// bits.
 fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
     let Some(go_back_n) = params.go_back_n() else { return Ok(()) };

@@ -21,7 +21,7 @@ struct Pair {
     now: Time,
     hosts: [Adapter<Dcqcn>; 2],
     port: PortState,
-    /// For each host: the time of the next poll.
+    /// For each host: the wake-up time that the host last returned; `NEVER` if it was idle.
     wakes: [Time; 2],
     /// For each host: the time at which the transmission of its current data packet ends, and this packet.
     leaving: [Option<(Time, Packet)>; 2],

@@ -168,7 +168,8 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    /// Called after a flow has changed: reports the flow's rate, sets its timers, and removes the flow if it is closed.
+    /// Called after a flow has changed: reports the flow's rate if the rate has changed. Then removes the flow if it is
+    /// closed, and otherwise sets its timers.
     fn settle(&mut self, now: Time, number: u32) {
         let key = self.key(number);
         let Some(outgoing) = self.outgoing.get_mut(&number) else { return };
@@ -221,7 +222,7 @@ impl<P: Protocol> ExplicitHost<P> {
             self.waiting.push((number, place));
         }
         let ready = |(index, &(number, place)): (usize, &Place)| {
-            // A subflow that has ended or no longer has a precedence comes first.
+            // `None` is the smallest precedence: it stands for a subflow that has ended or no longer has a precedence.
             let precedence =
                 self.outgoing.get(&number).and_then(|of| of.precedence(now, place, &self.protocol));
             let is_free = precedence.is_none_or(|(_, port)| ports.get(port).free_at(now) <= now);

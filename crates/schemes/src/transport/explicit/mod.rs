@@ -1,4 +1,5 @@
-//! Hosts whose rates the switches set: the code that PDQ, D3 and RCP have in common (specifications/pdq.md §2, §3).
+//! Hosts that send flows at rates set by the switches: the code that PDQ, D3 and RCP have in common
+//! (specifications/pdq.md §2, §3).
 //!
 //! A flow opens with a SYN. Data follows once an acknowledgement grants a rate. The latest acknowledgement sets the
 //! pacing rate. While a flow has no rate, the host sends probes. The receiver acknowledges every packet, and the

@@ -129,7 +129,7 @@ impl<S> Outgoing<S> {
         self.subflows.iter().any(|of| matches!(of.subflow.state, State::Opening(_) | State::Open))
     }
 
-    /// Closes all subflows, even if packets are unacknowledged.
+    /// Starts to close all subflows, even if packets are unacknowledged.
     pub(super) fn close(&mut self) {
         self.subflows.iter_mut().for_each(|of| of.subflow.close());
     }

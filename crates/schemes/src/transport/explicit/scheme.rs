@@ -21,13 +21,14 @@ pub(crate) const MSS: Parameter =
 pub(crate) const INITIAL_RTO: Parameter = Parameter::new(
     "initial_rto",
     Value::Duration(Duration::from_ms(1)),
-    "timeout of a SYN; it doubles with each retransmission",
+    "timeout of a SYN; it doubles with each retransmission, at most 8 times",
 )
 .within(1e6, 6e13);
 pub(crate) const MIN_RTO: Parameter = Parameter::new(
     "min_rto",
     Value::Duration(Duration::from_us(300)),
-    "lower bound of the timeout of packets other than SYNs; the timeout is two round trips",
+    "lower bound of the timeout of packets other than SYNs; the timeout is two round trips, and doubles each \
+     time it expires, at most 8 times",
 )
 .within(1e6, 6e13);
 
@@ -57,7 +58,8 @@ pub(crate) struct Form {
 /// [`pinned::PATHS`].
 ///
 /// # Errors
-/// If the fabric does not have the paths of the plan's routing, or has paths of more than `most_links` links.
+/// If the fabric does not have the paths of the plan's routing, or if its shortest or parallel paths may have more than
+/// `most_links` links.
 pub(crate) fn fluid(
     plan: &Plan<'_>,
     policy: Box<dyn Fluid>,

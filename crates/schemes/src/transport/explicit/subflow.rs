@@ -11,7 +11,7 @@ use std::ops::Range;
 pub(super) struct Timeouts {
     /// Timeout before the first measurement of the round trip.
     pub(super) initial: Duration,
-    /// Lower bound of the timeout.
+    /// Lower bound of the timeout after the first measurement of the round trip.
     pub(super) least: Duration,
 }
 
@@ -120,7 +120,8 @@ pub(super) struct Subflow {
     /// The least measured round-trip time; zero before the first measurement.
     least_rtt: Duration,
     doublings: u8,
-    /// Time for which the subflow's timer is set.
+    /// Time for which the subflow's timer is set; [`Time::NEVER`] if no timer is set, and [`Time::ZERO`] while the
+    /// subflow waits for its turn without a timer.
     pub(super) armed: Time,
 }
 

@@ -12,7 +12,7 @@
 //!
 //! # Differs from the source
 //! - The transport timer runs from the flow's last progress. After a timeout, the timer stays stopped until the flow
-//!   sends again. A flow therefore uses no retries while its port is paused or down.
+//!   sends again. A flow therefore uses at most one retry while its port is paused or down.
 //! - The retry counter counts only timeouts, whereas InfiniBand's retry counter also counts NAKs. Progress resets the
 //!   counter, as in InfiniBand.
 //! - An out-of-order packet causes a congestion notification only if the packet is marked. In the ns-3 model of HPCC,

@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(receiver.take(at(0), 2_048, 1_024, false, &PARAMS), (false, Some(Answer::Acknowledge)));
     }
 
-    /// The receiver sends one NAK for each missing packet, and another NAK if the packet has not arrived after 500 us.
+    /// While the expected packet is missing, later packets cause at most one NAK every 500 us.
     #[test]
     fn later_packets_are_discarded_and_refused_once_in_an_interval() {
         let mut receiver = Receiver::default();

@@ -39,7 +39,7 @@ impl Sender {
         self.acknowledged
     }
 
-    /// Number of retransmitted packets.
+    /// Number of retransmissions of packets.
     pub(crate) const fn retransmissions(&self) -> u32 {
         self.retransmissions
     }

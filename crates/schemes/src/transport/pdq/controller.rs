@@ -7,7 +7,8 @@ use raddle_core::{Duration, FlowKey, Rate, Time};
 use raddle_wire::pdq::Scheduling;
 use rustc_hash::FxHashMap;
 
-/// Size of a full packet, in bits. The least rate worth granting is one full packet per round trip.
+/// Size of a packet of 1,500 bytes, in bits. The least rate worth granting is one such packet per round trip, but at
+/// most a tenth of the line rate.
 const PACKET_BITS: u128 = 12_000;
 
 /// The controller of one directed link (specifications/pdq.md §4). The controller is at the egress port through which
@@ -114,8 +115,8 @@ impl Controller {
         self.commit(key, header);
     }
 
-    /// Records the rate or the pause that the acknowledgement states as the flow's current state. Removes a flow that
-    /// another switch has paused.
+    /// Stores the acknowledged rate in the flow's list entry; a pause is stored as rate zero. Removes a flow that
+    /// another switch has paused. With Suppressed Probing, may raise the probe interval in the header.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn commit(&mut self, key: FlowKey, header: &mut Scheduling) {
         if header.pauseby != Scheduling::NOBODY {
@@ -148,8 +149,9 @@ impl Controller {
     /// pauses a flow, the flow is not in this controller's list. If the other switch released several flows at once,
     /// they too would all send for one round trip (specifications/pdq.md §4.5).
     ///
-    /// This function does not add the flow to the list. The flow joins with its next packet. The flow may already have
-    /// ended: its TERM, the packet that ends a flow, may have passed this link before the acknowledgement.
+    /// Grants to the flows in `unlisted`, which share the remaining capacity, are not checked. This function does not
+    /// add the flow to the list. The flow joins with its next packet. The flow may already have ended: its TERM, the
+    /// packet that ends a flow, may have passed this link before the acknowledgement.
     fn check(&self, key: FlowKey, header: &mut Scheduling) {
         let index = match self.flows.index(key) {
             Some(index) => index,
@@ -174,8 +176,9 @@ impl Controller {
         if free < self.least().min(asked) { 0 } else { free }
     }
 
-    /// Returns the flow's index in the list. A new flow is added if the list has room, or if the flow is more critical
-    /// than the last flow of the list. Returns `None` if the flow is not added.
+    /// Updates the flow's list entry from the header, and returns the flow's index. A new flow is added if the list has
+    /// room, or if the flow is more critical than the last flow of the list. If the list is then too long, the least
+    /// critical other flows are removed. Returns `None` if the flow is not added.
     fn place(&mut self, now: Time, key: FlowKey, header: &Scheduling, rtt: Duration) -> Option<usize> {
         let criticality = Criticality { deadline: header.deadline, expected: header.expected, key };
         if let Some(index) = self.flows.index(key) {
@@ -230,9 +233,10 @@ impl Controller {
 
     /// Dampening (specifications/pdq.md §4.2). Returns true if a flow with rate zero must wait, because another flow
     /// was accepted a short time ago. The packets of the accepted flow may not have arrived yet. Without dampening, all
-    /// flows that request a rate at the same time would be granted the same capacity. The caller applies dampening to
-    /// all flows with rate zero, because new flows are not marked as paused. In profile F, dampening does not delay a
-    /// flow that is more critical than the accepted flow.
+    /// flows that request a rate at the same time would be granted the same capacity. If dampening applied only to
+    /// paused flows, it would leave out new flows, which are not marked as paused. The caller therefore applies
+    /// dampening to all flows with rate zero. In profile F, dampening does not delay a flow that is more critical than
+    /// the accepted flow.
     fn is_dampened(&self, now: Time, criticality: Criticality) -> bool {
         self.accepted.is_some_and(|(at, other)| {
             now < at + self.rules.dampening

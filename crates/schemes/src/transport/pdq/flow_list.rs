@@ -24,7 +24,8 @@ pub(crate) struct Entry {
     pub criticality: Criticality,
     /// The flow's round-trip time; zero if the flow has not measured it.
     pub rtt: Duration,
-    /// The flow's rate in bit/s, from its last acknowledgement. In profile F: from its last grant or acknowledgement.
+    /// The flow's rate in bit/s, as set by its last acknowledgement. In profile F: as set by its last request or
+    /// acknowledgement.
     pub rate: u64,
     /// Arrival time of the flow's last packet.
     pub seen: Time,

@@ -27,7 +27,7 @@ choices! {
         /// accepted flow. Senders report their least round-trip time instead of the smoothed round-trip time. A host
         /// sends the most critical of its flows first.
         Fast = "f",
-        /// The rules as the paper states them.
+        /// The paper's rules without the four changes of profile F.
         Literal = "l",
     }
 }
@@ -51,16 +51,18 @@ parameters! {
         /// active optimisations: full is Early Start, Early Termination and Suppressed Probing; es+et is Early Start
         /// and Early Termination; es is Early Start only; basic is none
         variant: Variant;
-        /// l: the rules as the paper states them. f: four changes. A link counts a grant as used when it makes the
-        /// grant, and checks the grant again when the acknowledgement returns. Dampening does not delay a flow that is
-        /// more critical than the accepted flow. Senders report their smallest round-trip time. A host sends the most
-        /// critical of its flows first
+        /// l: the paper's rules. f: the paper's rules with four changes. A link counts a grant as used when it makes
+        /// the grant, and checks the grant again when the acknowledgement returns. Dampening does not delay a flow that
+        /// is more critical than the accepted flow. Senders report their smallest round-trip time. A host sends the
+        /// most critical of its flows first
         profile: Profile;
         /// Early Start treats a flow as nearly complete within this many round trips of its end
         k: f64 = 2.0, 0.0..=1e6;
-        /// number of round trips between the probes of a paused flow, per position in the link's list
+        /// with variant = "full": the paused flow at position j of a link's list, counted from 1, probes every `x_sp`
+        /// times j round trips, but at most once per round trip
         x_sp: f64 = 0.2, 0.0..=1e3;
-        /// time for which a link accepts no further flow after it has accepted a flow; about 0.8 round trips
+        /// time for which a link, after a grant to a flow without a rate, grants nothing to other flows without a rate
+        /// (with profile = "f": only to more critical flows); recommended: about 0.8 round trips
         dampening: Duration = Duration::from_us(100), Duration::ZERO..=Duration::from_ms(60_000);
         /// the most critical flow gets line rate even if the queue is long
         top_line: bool = false;
@@ -71,7 +73,7 @@ parameters! {
         trim: bool = false;
         /// fraction of each link's rate that PDQ may use
         share: f64 = 1.0;
-        /// round-trip time that links assume until flows have measured their round-trip times
+        /// initial value of each link's average round-trip time, before flows report measured round-trip times
         initial_rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
         /// the SYN requests a rate; otherwise the first probe does
         syn_grants: bool = true;
@@ -79,9 +81,10 @@ parameters! {
         ranking: Ranking;
         /// with ranking = "sent": number of sent bytes per step of criticality
         ranking_step: u64 = Bytes(50_000), 1..=1_000_000_000_000_000;
-        /// the expected time of a flow that waits is halved this many times per 100 ms; 0 turns aging off
+        /// the expected transmission time of a flow that waits for a rate is halved this many times per 100 ms (not
+        /// with ranking = "random"); 0 turns aging off
         aging: f64 = 0.0, 0.0..=1e3;
-        /// number of subflows of each flow, each on its own path (Multipath PDQ)
+        /// largest number of subflows of a flow, each with its own choice of path (Multipath PDQ)
         subflows: u32 = 1, 1..=16;
         /// bytes of the scheduling header that are added to the 40 bytes of headers; reduce `mss` by this number
         h_sched: u32 = Bytes(0), 0..=64;

@@ -1,18 +1,18 @@
 //! The record of the credits of one link, in both directions, at one end of the link. The ledger recovers lost credits.
 //!
-//! Credits are numbered. Each credit also names the flow of the previous credit, so the next credit repairs a single
-//! loss. A credit also acknowledges the credits of the other direction by their number. At each tick, a node resends
-//! the unacknowledged credits that are at least two ticks old. If a node has received credits and has sent no credit
-//! since, it sends an acknowledgement at the next tick. A neighbour that is silent for a long time is presumed gone, so
-//! that a fabric with a failed link becomes idle.
+//! Credits are numbered. Each new credit also names the flow of the previous credit, so the next credit repairs a
+//! single loss. A credit also acknowledges the credits of the other direction by their number. At each tick, a node
+//! resends the unacknowledged credits that are at least two ticks old. If a node has received credits and has sent no
+//! credit since, it sends an acknowledgement at the next tick. A neighbour that is silent for a long time is presumed
+//! gone, so that a fabric with a failed link becomes idle.
 //!
 //! Memory: 4 bytes for each credit of about the last two ticks.
 
 use raddle_core::Credit;
 use std::collections::VecDeque;
 
-/// Number of ticks without a message after which the neighbour is presumed gone. The ledger then no longer resends
-/// credits.
+/// Number of ticks after which the neighbour is presumed gone, if it has sent no message and this end has sent no new
+/// credit. The ledger then no longer resends credits.
 const PATIENCE: u32 = 100;
 
 /// The credits given to the neighbour at one port (sent), and the credits taken from this neighbour (received). All

@@ -20,7 +20,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
 
 const INFO: Info = Info {
     name: "pfq",
-    summary: "Per-flow queues and hop-by-hop credits at every port: an idealised upper bound without buffer overflow",
+    summary: "Per-flow queues and hop-by-hop credits at every port, without buffer overflow: an idealised upper \
+              bound of performance",
     source: "Costa, Ballani, Razavi, Kash: R2C2, SIGCOMM 2015, §5.1",
     differs: &[
         "the paper gives no parameters: at each link, a flow has buffers for 2 link delays and 2 packets, at least \

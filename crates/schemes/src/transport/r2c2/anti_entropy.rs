@@ -6,8 +6,10 @@
 //! a snapshot from the sender of the digest. The snapshot replaces the table's entries of that sender. A node without
 //! flows sends digests only after one of its own broadcasts was dropped. Therefore, a node also requests a snapshot if
 //! no digest has confirmed its entries of another node for some rounds. If an event of the sender arrives between the
-//! request and the snapshot, the node ignores the snapshot, because the event may be newer. Rounds end by themselves
-//! when no node has flows. If a digest, a request or a snapshot is lost, a later round repairs the loss.
+//! request and the snapshot, the node ignores the snapshot, because the event may be newer. Rounds end by themselves.
+//! Under [`Doubt::Always`], they end when no node has flows. Under [`Doubt::AfterFaults`], they end some rounds after
+//! the last fault, when no entry is in doubt. If a digest, a request or a snapshot is lost, a later round repairs the
+//! loss.
 
 use crate::choices;
 use raddle_core::{Duration, Stream, Time};
@@ -135,7 +137,8 @@ impl AntiEntropy {
         }
     }
 
-    /// Records that the table's entries of a source node are wrong.
+    /// Records that the table's entries of a source node are wrong. Schedules a round if none is scheduled, unless the
+    /// period is zero.
     pub(super) fn contradict(&mut self, now: Time, source: u16) {
         self.contradicted.insert(source);
         self.begin(now);

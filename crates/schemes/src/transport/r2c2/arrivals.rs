@@ -163,8 +163,8 @@ impl Arrivals {
                 self.flows.remove(&key);
                 self.end(now, key);
             }
-            // After the quarantine, the START of the complete flow can no longer arrive. This START is of a new flow
-            // with the same key.
+            // When the quarantine has passed since the flow was complete, the START of this flow can no longer arrive.
+            // The event is then the START of a new flow with the same key.
             EventKind::Start => {
                 if self.complete.get(&key).is_some_and(|flow| flow.since + QUARANTINE < now) {
                     self.complete.remove(&key);

@@ -31,8 +31,8 @@ pub(crate) struct DataPlane {
     pub(crate) outbox: Outbox,
     pub(crate) lids: Lids,
     pub(crate) ticks: Ticks,
-    /// The time before which the node has nothing to do; `None` if unknown. An input that may give the node work clears
-    /// this field.
+    /// The time before which the node has nothing to do, apart from queued output and acknowledgements; `None` if
+    /// unknown. An input that may give the node other work clears this field.
     pub(crate) asleep_until: Option<Time>,
 }
 
@@ -71,8 +71,8 @@ impl DataPlane {
         self.sender.flows().iter().filter_map(|flow| Some((self.sender.handle(flow.lid), flow.rate()?)))
     }
 
-    /// Opens a flow, which the caller must then pass to the sender. If all lids (flow numbers of this node) are in use,
-    /// the flow waits for a lid, and this function returns `None`.
+    /// Opens a flow, which the caller must then pass to the sender. If no lid (flow number of this node) is free, the
+    /// flow waits for a lid, and this function returns `None`.
     pub(crate) fn open(&mut self, now: Time, flow: Flow) -> Option<Outgoing> {
         let lid = self.lids.take(now, &flow)?;
         self.outbox.report(Report::Opened { flow: flow.id, key: self.sender.handle(lid).into() });
@@ -125,8 +125,8 @@ impl DataPlane {
         self.outdated |= if up { self.down.remove(&link) } else { self.down.insert(link) };
     }
 
-    /// Applies the link states from topology discovery: updates routes, and removes the flows that are cut off.
-    /// Reliable flows are not removed. They wait for a path.
+    /// Applies the link states from topology discovery: updates routes, and removes the flows that are cut off and not
+    /// reliable. Reliable flows wait for a path.
     pub(crate) fn renew_view(&mut self, now: Time) {
         self.outdated = false;
         self.view = self.fabric.view(&self.down);

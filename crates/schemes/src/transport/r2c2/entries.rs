@@ -7,7 +7,7 @@
 use raddle_core::{NodeId, Time};
 use raddle_wire::r2c2::{Event, EventKind, FlowState};
 
-/// A live flow, as announced by its source. Entries are ordered by handle.
+/// A live flow, as announced by its source. The order of entries ([`Ord`]) is the order of their handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry {
     pub(super) src: u16,

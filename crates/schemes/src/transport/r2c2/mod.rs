@@ -12,8 +12,9 @@
 //! `node/recovery.rs`).
 //!
 //! Cost: a relay spends one shift and one mask on a data packet. Each node spends one table update on a broadcast. A
-//! rate computation visits the links of the eligible flows (the flows that rate computations include). Only nodes that
-//! send an eligible flow compute rates.
+//! rate computation visits the links of the eligible flows (the flows that rate computations include). Once per
+//! interval rho, only nodes that send an eligible flow compute rates. With the start policies `local` and `residual`, a
+//! node also computes rates when one of its flows starts.
 //!
 //! # Differs from the paper
 //! - Byte layouts, tree construction, loss recovery of broadcasts and the start policy are our reconstructions, because
@@ -92,7 +93,7 @@ choices! {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each flag is a separate parameter")]
 pub struct Params {
-    /// Routing protocol of every flow.
+    /// Routing protocol of every flow at its start. Routing selection may change a flow's protocol.
     pub protocol: Protocol,
     /// Interval between rate computations. With zero, rates are computed at every event (the ideal in Figs. 15 and 16
     /// of the paper).
@@ -115,7 +116,8 @@ pub struct Params {
     pub start: StartPolicy,
     /// Payload bytes of a full packet.
     pub mtu: u16,
-    /// Number of packets that a flow without a rate limit may have in the queue of its first hop.
+    /// Greatest backlog of a port, in full packets of any flow, up to which a flow without a rate limit adds packets to
+    /// the port.
     pub nic_packets: u64,
     /// Routing selection for long flows; `None` turns it off.
     pub selection: Option<Selection>,

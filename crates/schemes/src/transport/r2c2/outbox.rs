@@ -5,8 +5,7 @@ use raddle_core::{Header, HeaderInfo, Output, Packet, Rate, Report};
 use raddle_wire::r2c2::Event;
 use std::collections::VecDeque;
 
-/// A queue of copies of broadcasts, unicast control packets, and reports to the observer, in the order in which they
-/// leave the node.
+/// A queue of unicast control packets, copies of broadcasts, and reports to the observer, first in, first out.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox(VecDeque<Pending>);
 
@@ -70,7 +69,7 @@ impl Outbox {
     /// The next output other than an event copy. This is a separate function, so that the fast path of broadcasts stays
     /// short.
     #[inline(never)]
-    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a control packet is far shorter than 2^32 bytes")]
     fn next_other(&mut self) -> Option<Output> {
         if let Pending::Packet(packet, ports) = self.0.front_mut()? {
             let port = ports.next();

@@ -58,7 +58,8 @@ pub(crate) struct Outgoing {
     /// The rate limit in bit/s. `None` under [`super::StartPolicy::Line`] until a rate computation has included the
     /// flow, and with a central controller until the flow's first rate has arrived.
     rate: Option<f64>,
-    /// Time at which the bucket holds enough tokens for the next packet.
+    /// Time from which the flow owes no tokens, so that the rate limiter allows the next packet; [`Time::NEVER`] if the
+    /// limit is below 1 bit/s.
     refilled: Time,
     /// Time at which both the rate limiter and the application allow the next packet; [`Time::NEVER`] if there is none.
     ready: Time,
@@ -146,7 +147,7 @@ impl Outgoing {
             + self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.repeated_bytes())
     }
 
-    /// Number of retransmitted packets.
+    /// Number of retransmissions of packets.
     pub(super) fn repeats(&self) -> u32 {
         self.unacknowledged.as_ref().map_or(0, |unacknowledged| unacknowledged.repeats())
     }
@@ -173,8 +174,8 @@ impl Outgoing {
         }
     }
 
-    /// Called after the paths to the destination have changed. If no path is left (`cut_off`), the flow must be
-    /// reliable.
+    /// Called after the paths to the destination may have changed. `cut_off` is true if no path is left. The packets in
+    /// flight of a reliable flow then count as lost.
     pub(super) fn reroute(&mut self, cut_off: bool, mtu: u16) {
         self.drawn = None;
         self.cut_off = cut_off;

@@ -15,8 +15,8 @@ use raddle_wire::r2c2::UNLIMITED_KBPS;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The rates of recent tables, which other nodes with equal tables reuse, and the rate computations that no node uses
-/// now.
+/// The rates of recent tables, which other nodes with equal tables reuse, and the idle rate computations, with which
+/// the next computations begin.
 #[derive(Debug, Default)]
 pub(super) struct RateMemo {
     known: Mutex<VecDeque<Remembered>>,

@@ -38,8 +38,9 @@ impl Retries {
         self.copies.front().map_or(event, |&(due, ..)| due.min(event))
     }
 
-    /// Schedules a retry of an event that was dropped at the node and port `at`. If the previous drop of the event was
-    /// at the same node and port, the retry uses the next of the `trees` broadcast trees.
+    /// Schedules a retry of an event that was dropped at the node and port `at`, unless a retry is already scheduled or
+    /// the event has had [`MOST_TRIES`] retries. If the previous drop of the event was at the same node and port, the
+    /// retry uses the next of the `trees` broadcast trees.
     pub(super) fn dropped(&mut self, now: Time, event: &Event, at: Place, trees: u8) {
         self.events.retain(|retry| retry.due.is_some() || retry.forget > now);
         let same = |retry: &Retry| retry.event.kind == event.kind && retry.event.lid == event.lid;

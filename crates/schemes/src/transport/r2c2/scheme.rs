@@ -214,7 +214,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
             return Err(unfit(
                 "scheme.r2c2.select_period",
                 problem,
-                "set a longer `select_period`, or a shorter `rho`".into(),
+                "set a longer `select_period` (or, if it is greater than 0, a shorter `rho`)".into(),
             ));
         }
         for &protocol in selection.among {

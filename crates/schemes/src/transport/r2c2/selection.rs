@@ -17,7 +17,7 @@ use raddle_topology::routing::Protocol;
 use raddle_wire::r2c2::Assignment;
 use rustc_hash::FxHashMap;
 
-/// A flow is a long flow, and takes part in selection, after this number of rate computations.
+/// A flow that has existed for this number of intervals rho is a long flow, and takes part in selection.
 pub(super) const LASTING_TICKS: u64 = 10;
 
 /// The node that searches for a better assignment of routing protocols to long flows.

@@ -19,7 +19,8 @@ pub(crate) struct Sender {
     turn: usize,
     paths: Stream,
     ports: Vec<PortId>,
-    /// The ports of this node whose queue was full and dropped a data packet, with the time of the last such drop.
+    /// For each port whose full queue has dropped a data packet that this node sent as the packet's source: the time of
+    /// the last such drop.
     full: BTreeMap<PortId, Time>,
 }
 
@@ -88,8 +89,8 @@ impl Sender {
         self.full.insert(port, now);
     }
 
-    /// Called after a topology change: discards drawn routes, and removes flows whose destination is unreachable.
-    /// Reliable flows are not removed. They wait for a path. Returns the removed flows.
+    /// Called after a topology change. Discards drawn routes. Removes and returns the flows whose destination is
+    /// unreachable, unless flows are reliable. Reliable flows wait for a path instead.
     pub(crate) fn reroute(&mut self, view: &View, params: &Params) -> Vec<Outgoing> {
         let at = NodeId(self.id.into());
         for flow in &mut self.flows {

@@ -19,7 +19,7 @@ pub(crate) const HEADROOM: Parameter =
 pub(crate) const ONLY_LASTING: Parameter = Parameter::new(
     "only_lasting",
     Value::Flag(false),
-    "rate computations include only flows that have been known for a whole interval",
+    "rate computations include only flows that have been known for at least one interval `rho`",
 );
 pub(crate) const SYNCHRONOUS: Parameter = Parameter::new(
     "synchronous",
@@ -32,7 +32,8 @@ pub(crate) const MTU: Parameter =
 pub(crate) const NIC_PACKETS: Parameter = Parameter::new(
     "nic_packets",
     Value::Count(2),
-    "number of packets that a flow without a rate limit may have in the queue of its first hop",
+    "greatest backlog of a port, in full packets of any flow, up to which a flow without a rate limit adds packets \
+     to the port",
 )
 .within(1.0, 1_000.0);
 pub(crate) const HOP_BITS: Parameter =
@@ -79,7 +80,8 @@ pub(crate) fn build(
     }
 }
 
-/// Checks that the fabric's addresses and routes fit the header of the scheme `name`.
+/// Checks that the fabric's node numbers, port numbers and routes fit R2C2's header, and that the routing protocol is
+/// defined on the fabric. An error names a key of the scheme `name`, or a key common to all schemes.
 pub(crate) fn check(plan: &Plan<'_>, name: &str, params: &Params) -> Result<(), Unfit> {
     let unfit =
         |key: &str, problem: String, hint: &str| Unfit { key: key.into(), problem, hint: hint.into() };

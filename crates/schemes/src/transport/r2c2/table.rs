@@ -1,11 +1,12 @@
-//! The table of all flows, of which each node has a copy (R2C2 §3.2; specifications/r2c2.md §7.4).
+//! The table of all flows (R2C2 §3.2; specifications/r2c2.md §7.4). Each node has a copy of the table.
 
 use super::entries::{Entries, Entry};
 use raddle_core::{Duration, NodeId, Time, prefetch};
 use raddle_wire::r2c2::{Event, EventKind, SnapshotBody};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Time for which a node remembers a FINISH that arrived before the START of the same flow.
+/// Time for which a node remembers the FINISH of a flow that its table does not have. The START of this flow may arrive
+/// later, and must then be ignored.
 pub(super) const TOMBSTONE: Duration = Duration::from_ms(10);
 
 /// All live flows that a node knows. The flows are found by handle.

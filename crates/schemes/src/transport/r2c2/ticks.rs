@@ -1,10 +1,11 @@
-//! The times of a node's rate computations: once per interval rho, with a random phase per node (R2C2 §3.3.1).
+//! The times of a node's rate computations: once per interval rho, with a random phase per node unless all nodes are
+//! synchronous (R2C2 §3.3.1). If rho is zero, events schedule the computations.
 
 use super::Params;
 use raddle_core::{Duration, NodeId, Stream, Time};
 
-/// The ticks of one node, at which it computes rates. Ticks run while the node has flows whose rates it must compute.
-/// Endless ticks always run.
+/// The ticks of one node: the times at which the node computes rates. Ticks run while the node has flows whose rates it
+/// must compute. Endless ticks always run.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     rho: Duration,

@@ -30,8 +30,8 @@ enum Kind {
     General(Memo<(NodeId, usize), PortSet>),
 }
 
-/// A set of ports of a node, and an iterator over the set in ascending order. Port numbers are less than 32, because a
-/// source route cannot name a greater number.
+/// A set of ports of a node, and an iterator over the set in ascending order. Port numbers are at most 31, the greatest
+/// port number that a source route can contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PortSet(u32);
 

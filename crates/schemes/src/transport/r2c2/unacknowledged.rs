@@ -3,9 +3,10 @@
 //! Acknowledgements only decide which packets to retransmit; the flow keeps its computed rate. Packets of a flow take
 //! different paths, so a packet is not necessarily lost when a later packet arrives first. When a packet has arrived,
 //! packets that were sent much earlier count as lost. Much earlier means by at least an upper estimate of the round
-//! trip (as in RACK, RFC 8985). If no acknowledgement arrives within a timeout, the oldest packet in flight counts as
-//! lost (RFC 6298). When the retransmission of this packet is acknowledged, other packets that were sent long before
-//! the retransmission count as lost too.
+//! trip, times a factor that grows after needless retransmissions (as in RACK, RFC 8985). If no acknowledgement of a
+//! further packet arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298). When the
+//! retransmission of this packet is acknowledged, other packets that were sent long before the retransmission count as
+//! lost too.
 //!
 //! Cost: a few operations per packet sent and per packet acknowledged.
 
@@ -75,7 +76,8 @@ pub(super) struct Unacknowledged {
     /// A factor on the upper estimate of the round trip, at least 1. When a packet has arrived, packets that were sent
     /// earlier by at least the product count as lost.
     patience: u64,
-    /// Time at which the oldest packet in flight counts as lost, if no acknowledgement arrives before.
+    /// Time at which the oldest packet in flight counts as lost, if no further packet is acknowledged before this time.
+    /// [`Time::NEVER`] if no packet is in flight.
     deadline: Time,
     repeats: u32,
     repeated_bytes: u64,

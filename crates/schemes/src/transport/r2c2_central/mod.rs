@@ -3,8 +3,8 @@
 //!
 //! Nodes report starts, finishes and demands of their flows by unicast to one node, the controller. The controller
 //! keeps the table of all flows, and computes their rates in the same way as a node of R2C2 (`controller.rs`). At every
-//! event, or once per interval rho, it sends each source the rates of all flows of this source. Data is sent as in R2C2
-//! (`node.rs`).
+//! event, or once per interval rho, it sends each source the rates of this source's eligible flows (the flows that rate
+//! computations include). Data is sent as in R2C2 (`node.rs`).
 //!
 //! Cost: a report of an event to the controller is 52 bytes on each hop. A message with rates to a source is 36 bytes
 //! plus 6 bytes per flow on each hop. Only the controller computes rates: once per rho, as one node of R2C2 does, or
@@ -15,8 +15,9 @@
 //!   bytes, whereas the numbers in Fig. 19 suggest about 12 bytes. In our messages, each rate names its flow and takes
 //!   6 bytes, whereas Fig. 19 suggests about 4 bytes.
 //! - Messages contain rates in Kbit/s, rounded down.
-//! - A flow has no rate limit until its first rate arrives: R2C2's other start policies need the table of all flows.
-//!   Shares by deadline or tenant and the selection of routing protocols exist only in R2C2.
+//! - A flow has no rate limit until its first rate arrives, as with R2C2's start policy `line`. R2C2's other start
+//!   policies need the table of all flows. Shares by deadline or tenant and the selection of routing protocols exist
+//!   only in R2C2.
 //! - Messages between the controller and a node take one shortest path, so that no message overtakes an earlier
 //!   message.
 //! - Lost messages are not retransmitted at once. When discovery reports a change, nodes report all their live flows

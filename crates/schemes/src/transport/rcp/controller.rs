@@ -13,10 +13,11 @@ use crate::transport::adapted_capacity::{AdaptedCapacity, Gains};
 use crate::transport::live_flows::LiveFlows;
 use raddle_core::{Duration, FlowKey, Rate, Time};
 
-/// If a flow sends no packet for this number of average round trips, the controller forgets the flow.
+/// If a flow sends no packet for this number of average round trips, the controller forgets the flow at its next sweep.
+/// Sweeps are at least this time apart.
 const FORGOTTEN_AFTER: u64 = 20;
 
-/// The state of a flow that a packet reports on its way to the receiver.
+/// Whether a flow continues, as one of its packets states on the way to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
     /// The flow continues.
@@ -33,8 +34,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// Creates the controller of an idle link with rate `line`. `rtt` is the assumed round-trip time until flows report
-    /// measured round-trip times.
+    /// Creates the controller of an idle link with rate `line`. `rtt` is the initial value of the average round-trip
+    /// time.
     ///
     /// # Panics
     /// If `rtt` is zero.

@@ -23,7 +23,7 @@ pub const TRANSPORT: Transport = Transport {
              bursts would look like standing queues",
             "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
              vary too much; the interval timer stops while the link is idle",
-            "switches also lower the rates in acknowledgements; otherwise the flows of a burst of SYNs would begin \
+            "egress ports also lower the rates in acknowledgements; otherwise the flows of a burst of SYNs would begin \
              at rates of C, C/2, C/3, ...",
             "all headers together have 40 bytes, as in TCP",
         ],
@@ -38,13 +38,13 @@ pub const TRANSPORT: Transport = Transport {
 parameters! {
     struct Parameters {
         mss: u16 = MSS;
-        /// fraction of a link's spare rate that is added to the assigned rates per round trip
+        /// fraction of a link's spare rate that is added per round trip to the capacity that its flows share
         alpha: f64 = 0.1;
         /// fraction of a link's standing queue that should drain per round trip
         beta: f64 = 1.0;
-        /// switches also lower the rates in acknowledgements
+        /// egress ports of switches and hosts also lower the rates in acknowledgements
         restamp: bool = true;
-        /// round-trip time that links assume until flows have measured their round-trip times
+        /// initial value of each link's average round-trip time, before flows report measured round-trip times
         initial_rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
         initial_rto: Duration = INITIAL_RTO;
         min_rto: Duration = MIN_RTO;

@@ -48,7 +48,7 @@ impl<C: CongestionControl> TcpHost<C> {
     /// Creates the host of `node`. Several hosts may share their parameters.
     ///
     /// # Panics
-    /// If a parameter is outside the range that [`Params`] states.
+    /// If `mss`, `initial_window` or `receive_window` is outside the range that [`Params`] states.
     #[must_use]
     pub(crate) fn new(node: NodeId, params: impl Into<Arc<Params>>) -> Self {
         let params = params.into();

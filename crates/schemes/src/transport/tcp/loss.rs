@@ -15,8 +15,9 @@ pub(super) struct Loss {
     pub(super) owed: bool,
     /// Number of duplicate acknowledgements since the last acknowledgement of new data or the last timeout.
     pub(super) duplicates: u32,
-    /// One past the highest sequence number that had been sent when the last recovery or timeout began. Losses below
-    /// this number belong to the same loss event as that recovery or timeout.
+    /// One past the highest sequence number that had been sent when the last recovery, or the last timeout of data,
+    /// began. Losses below this number belong to the same loss event as that recovery or timeout. If Reno ends a
+    /// recovery early, the number is lowered, so that further losses are new events.
     pub(super) recover: u64,
 }
 

@@ -1,4 +1,5 @@
-//! TCP with selective acknowledgements, as simulators of data-center networks use it: Reno, NewReno, CUBIC and DCTCP.
+//! TCP, as simulators of data-center networks use it: Reno, NewReno, CUBIC and DCTCP. By default, all but Reno use
+//! selective acknowledgements.
 //!
 //! Sources:
 //! - Congestion control: RFC 5681, RFC 9438 and RFC 8257. Limited transmit: RFC 3042. Initial window: RFC 6928.
@@ -19,16 +20,16 @@
 //! carries the FIN.
 //!
 //! Cost: most packets belong to the same flow as the previous packet, and need no look-up. Other packets need one
-//! hash-map look-up. Each SACK block in a packet costs a binary search. A timer costs one heap operation per
-//! retransmission timeout, not one per packet. A flow takes two or three cache lines at its sender and one cache line
-//! at its receiver. It allocates further memory only for an application with a rate limit, and while packets are
-//! missing or out of order.
+//! hash-map look-up. Each SACK block in a packet costs a binary search. While data is in flight, a timer costs about
+//! one heap entry in each span of the retransmission timeout, not one per packet. A flow takes two or three cache lines
+//! at its sender and one cache line at its receiver. It allocates further memory only for an application with a rate
+//! limit, and while packets are missing or out of order.
 //!
 //! # Differs from real TCP
 //! - Flows are one-way: the receiver's half of a connection is never used and never closed. The FIN on the last data
 //!   segment ends the flow. The first data segment also completes the handshake.
-//! - By default there is no handshake: both ends start in the state after a handshake (as in the comparison of R2C2
-//!   with TCP).
+//! - By default, only Reno has a handshake. Without it, both ends start in the state after a handshake (as in the
+//!   comparison of R2C2 with TCP).
 //! - Both ends know the MSS, the window scale and the use of SACK in advance. TCP options are therefore not needed, and
 //!   a SYN takes 40 bytes.
 //! - The receiving application reads at once, so the advertised window never shrinks and there is no silly-window

@@ -75,7 +75,7 @@ impl Receiver {
         Bytes(self.nxt.saturating_sub(DATA + fin))
     }
 
-    /// Greatest number of packets that waited at the same time for an earlier packet.
+    /// Greatest amount of data that waited at the same time for an earlier packet, in full packets, rounded up.
     pub(super) fn reorder_peak(&self) -> u32 {
         self.reorder_peak
     }

@@ -87,7 +87,8 @@ impl Default for Params {
     }
 }
 
-/// The differences from TCP on the Internet that all TCP algorithms of this folder have in common.
+/// The differences from TCP on the Internet that the TCP algorithms of this folder have in common. Only Reno replaces
+/// the second difference, because its flows open with a handshake by default.
 pub(super) const DIFFERS: [&str; 4] = [
     "flows are one-way: the FIN on the last data segment ends the flow, and the reverse direction is never closed",
     "there is no handshake unless `handshake = true`; MSS, window scale and SACK are known without TCP options",
@@ -101,7 +102,7 @@ pub(super) fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     Ok(Sharing { policy: max_min(plan.topology, 0.0), acknowledged: true, ways: Ways::Routed(first_segment) })
 }
 
-/// The first segment of flow `number` of a host, with only the fields that switches read.
+/// The first segment of flow `number` of a host, with only the fields that routing reads.
 fn first_segment(flow: &Flow, number: u64) -> Packet {
     let (src_port, dst_port) = FiveTuple::ports_of(number);
     packet(Segment { src: flow.src.0, dst: flow.dst.0, src_port, dst_port, plen: 1, ..Segment::default() })

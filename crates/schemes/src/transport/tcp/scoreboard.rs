@@ -67,9 +67,10 @@ impl Scoreboard {
         self.sacked_below_rxt = self.sacked.covered_below(to);
     }
 
-    /// All data below the returned sequence number that is not SACKed is lost (`IsLost`). From this number on, at least
-    /// three ranges, or more bytes than two segments, are SACKed. The number is 0 if no data is lost. A single number
-    /// separates lost data from other data, because fewer bytes are SACKed beyond a higher sequence number.
+    /// Data below the returned sequence number is lost unless it is SACKed (`IsLost`). From this number on, at least
+    /// three ranges are SACKed, or more bytes than two full segments contain. The number is 0 if no data is lost. A
+    /// single number separates lost data from other data, because fewer bytes are SACKed beyond a higher sequence
+    /// number.
     pub(super) fn lost_below(&self, mss: u64) -> u64 {
         self.loss(mss).map_or(0, |(below, _)| below)
     }
@@ -108,9 +109,9 @@ impl Scoreboard {
         (hole.0 < self.sacked.end()).then_some(hole)
     }
 
-    /// The rescue retransmission: those of the last `len` sent sequence numbers that are beyond the SACKed data. A
-    /// recovery makes this retransmission at most once, when no other data can be sent. The acknowledgement shows
-    /// whether the data had arrived (`NextSeg`, rule 4).
+    /// The rescue retransmission: the part of the last `len` sent sequence numbers that lies beyond the SACKed data. A
+    /// recovery makes this retransmission at most once, when no other data can be sent. The receiver's answer shows
+    /// which data has arrived (`NextSeg`, rule 4).
     pub(super) fn rescue(&mut self, una: u64, max: u64, len: u64) -> Option<(u64, u64)> {
         let from = self.sacked.end().max(una).max(max.saturating_sub(len));
         let first = !std::mem::replace(&mut self.rescued, true);

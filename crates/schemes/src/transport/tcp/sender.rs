@@ -20,7 +20,7 @@ pub(super) struct Sender<C> {
     offered: u16,
     /// Number of retransmissions of the SYN.
     syns_repeated: u8,
-    /// True if the flow is a stream that the application has not closed. Until then, no FIN is sent.
+    /// True if the flow is a stream that the application has not closed. Such a stream sends no FIN.
     is_open: bool,
     retransmissions: u32,
     /// One past the FIN's sequence number. For an open stream: the value if the application closed the stream now.
@@ -107,7 +107,7 @@ impl<C: CongestionControl> Sender<C> {
         self.una == self.end
     }
 
-    /// Number of retransmitted segments.
+    /// Number of retransmissions of segments, including the SYN.
     pub(super) fn retransmissions(&self) -> u32 {
         self.retransmissions
     }

@@ -83,7 +83,7 @@ impl UdpHost {
     /// The host of `node`.
     ///
     /// # Panics
-    /// If packets have no payload.
+    /// If `params.payload` is zero.
     #[must_use]
     pub(crate) fn new(node: NodeId, params: Params) -> Self {
         assert!(params.payload > 0, "`payload` must be at least 1");

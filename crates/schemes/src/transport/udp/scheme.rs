@@ -6,11 +6,12 @@ use crate::scheme::{Hosts, Info, Make, Plan, Streams, Transport, Unfit, View, ch
 use raddle_core::{Bytes, Rate};
 use raddle_wire::udp::Datagram;
 
-/// UDP at a constant rate.
+/// The transport UDP.
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "udp",
-        summary: "UDP: each flow is sent once at a constant rate, and never finishes if a packet is lost",
+        summary: "UDP: each flow is sent once, at a constant rate or as fast as the host's ports allow, and never \
+                  finishes if a packet is lost",
         source: "RFC 768",
         differs: &[
             "a header of 16 bytes after the UDP header states which bytes of the flow a packet carries",

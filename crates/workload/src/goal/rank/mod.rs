@@ -291,7 +291,8 @@ impl Rank {
         self.stirred = true;
     }
 
-    /// Finishes the send operation of a requested message, because the transport has sent the whole message.
+    /// Finishes the send operation of a requested message. Called when the sender knows that the message's flow is
+    /// complete.
     pub(super) fn is_sent(&mut self, send: Slot) {
         self.finish(send);
     }

@@ -19,8 +19,8 @@ pub struct Algorithm {
     steps: fn(Group, u64) -> Steps,
 }
 
-/// All algorithms. The first algorithm listed for an operation is the usual algorithm. The root of each tree is the
-/// first rank.
+/// All algorithms. The first algorithm listed for an operation is its default in experiments. The root of each tree is
+/// the first rank.
 pub const ALGORITHMS: [Algorithm; 12] = [
     algorithm("barrier", "dissemination", |group, _| Box::new(dissemination::barrier(group))),
     algorithm("broadcast", "binomial", |group, bytes| Box::new(binomial::broadcast(group, 0, bytes))),
@@ -62,7 +62,7 @@ impl Collective {
     ///
     /// # Errors
     /// If there are fewer than 2 ranks or more than 2^20, if the algorithm needs a number of ranks that is a power of
-    /// two and `ranks` is not, or if the bytes of all ranks together exceed 2^60.
+    /// two and `ranks` is not, or if `bytes` times `ranks` exceeds 2^60.
     pub fn new(algorithm: Algorithm, ranks: u32, bytes: u64) -> Result<Self, WorkloadError> {
         let refuse = |need| Err(WorkloadError::parameter("number of ranks", &ranks, need));
         check_ranks(ranks.into())?;

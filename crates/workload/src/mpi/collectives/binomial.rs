@@ -11,8 +11,8 @@ struct Place {
     root: u32,
     /// Number of positions from the root to the member, modulo the size of the group.
     relative: u32,
-    /// Number of children. There is one child for each bit below the lowest set bit of `relative`
-    /// (at the root, for each bit), as long as the group is large enough.
+    /// Number of children. There is one child for each bit below the lowest set bit of `relative` (at the root, for
+    /// each bit), provided that the child's number is less than the size of the group.
     children: u32,
 }
 

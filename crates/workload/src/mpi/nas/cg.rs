@@ -45,7 +45,8 @@ impl Cg {
     /// Creates the skeleton of CG for a number of ranks that is a power of two.
     ///
     /// # Errors
-    /// If the number of ranks is not a power of two, or the grid has more columns than the matrix has rows.
+    /// If the number of ranks is not a power of two of at least 2, or the grid has more columns than the matrix has
+    /// rows.
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let grid_rows = 1 << (power_of_two(ranks)?.ilog2() / 2);
         let cg = Self { class, grid_rows, grid_columns: ranks / grid_rows };

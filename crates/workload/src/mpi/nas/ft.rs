@@ -35,7 +35,7 @@ impl Ft {
     /// Creates the skeleton of FT for a number of ranks that is a power of two.
     ///
     /// # Errors
-    /// If the number of ranks is not a power of two, or exceeds the number of lines of the problem.
+    /// If the number of ranks is not a power of two of at least 2, or exceeds the number of lines of the class's grid.
     #[allow(clippy::cast_possible_truncation, reason = "the minimum is at most `ranks`, a `u32`")]
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let ([_, y, z], _) = class.of(&CLASSES);

@@ -35,7 +35,7 @@ impl Is {
     /// which takes about ten seconds for class D.
     ///
     /// # Errors
-    /// If the number of ranks is not a power of two, or exceeds the number of buckets.
+    /// If the number of ranks is not a power of two of at least 2, or exceeds the number of buckets.
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let (key_bits, bucket_bits) = class.of(&CLASSES);
         if power_of_two(ranks)? > 1 << bucket_bits {

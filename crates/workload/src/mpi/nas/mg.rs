@@ -43,7 +43,7 @@ impl Mg {
     /// Creates the skeleton of MG for a number of ranks that is a power of two.
     ///
     /// # Errors
-    /// If the number of ranks is not a power of two, or a dimension has more ranks than points.
+    /// If the number of ranks is not a power of two of at least 2, or a dimension has more ranks than points.
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let bits = power_of_two(ranks)?.ilog2();
         let x = bits / 3;

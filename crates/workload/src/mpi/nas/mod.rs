@@ -1,8 +1,8 @@
-//! Skeletons of the NAS Parallel Benchmarks 3.4 (MPI). Each skeleton contains only the timed main loop, without set-up,
-//! the untimed first iteration and verification. Partners and sizes follow the benchmarks' own decompositions. Problem
-//! sizes and numbers of iterations follow the benchmarks' classes. Computing times are measured and scaled by the work
-//! per rank. The measured value is the median over the 64 ranks of a run of class B (BT: class A) on processor cores of
-//! the year 2026.
+//! Skeletons of the NAS Parallel Benchmarks 3.4 (MPI). Each skeleton contains only the timed main loop and, in FT and
+//! MG, the timed steps next to it. It omits set-up, the untimed first iteration and verification. Partners and sizes
+//! follow the benchmarks' own decompositions. Problem sizes and numbers of iterations follow the benchmarks' classes.
+//! Computing times are measured and scaled by the work per rank. The measured value is the median over the 64 ranks of
+//! a run of class B (BT: class A) on processor cores of the year 2026.
 
 mod bt;
 mod cg;

@@ -27,9 +27,9 @@ fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
 
 /// Returns the links that D-mod-k takes in the 2-ary 5-tree (specifications/cee.md §1.1, §5.1). Each link is given by
 /// its direction (`true` for up), the level of its lower end, the number of the subtree whose top this end belongs to,
-/// and the low `level` digits of the destination. The last of these digits selects the uplink. The digits before it
-/// have selected the switch in the subtree. The way down begins where the way up ends, and leads through the subtrees
-/// of the destination.
+/// and the low `level` digits of the destination. The most significant of these digits selects the uplink. The less
+/// significant digits have selected the switch in the subtree. The way down begins where the way up ends, and leads
+/// through the subtrees of the destination.
 fn path(src: u32, dst: u32) -> impl Iterator<Item = (bool, u32, u32, u32)> {
     let meet = 32 - (src ^ dst).leading_zeros();
     let low = move |level: u32| dst % (1 << level);

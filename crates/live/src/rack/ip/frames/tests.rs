@@ -149,9 +149,9 @@ fn frames_wait_in_the_kernel_while_the_port_is_busy() {
     assert!(peak < Some(4_000), "the port's own queue stays short: {peak:?} bytes");
 }
 
-/// A leaf handles one packet so late that it computes with the clock instead of the due time. The flow's next packet is
-/// handled at its due time, which is earlier than that time of the clock. CONGA measures the time between the two
-/// packets, which must not be negative.
+/// A leaf handles one packet so late that the leaf computes with the clock instead of the due time. The flow's next
+/// packet is due before that time of the clock. CONGA measures the time between the two packets, which must not be
+/// negative.
 #[test]
 fn time_does_not_run_back_at_a_node_when_a_packet_has_slipped() {
     let mut fixture = Fixture::new("conga", Rate::from_gbps(1));

@@ -37,7 +37,8 @@ struct Limit {
     bytes_left: i64,
     /// Time at which the time cycle ends.
     timer: Time,
-    /// True if the adapter's queue for the destination was empty after the latest frame. Also true before the first frame.
+    /// True if the adapter's queue for the destination was empty after the latest frame. Also true from the limiter's
+    /// activation to the next frame.
     idle: bool,
 }
 

@@ -69,7 +69,7 @@ pub(super) const fn wire_len(payload: u32) -> u32 {
     roce::Packet::LEN as u32 + payload.next_multiple_of(4)
 }
 
-/// The first packet of flow `number` of a host, with only the fields that switches read.
+/// The first packet of flow `number` of a host, with only the fields that routing reads.
 #[allow(clippy::cast_possible_truncation, reason = "only the lower bits of a flow's number are used")]
 pub(super) fn first_packet(flow: &Flow, number: u64) -> Packet {
     let number = number as u32 % NUMBERS;

@@ -9,7 +9,7 @@
 //! cycles, the target rate rises faster with each cycle (hyper increase).
 //!
 //! A flow starts at line rate, without a limiter. When the current rate is within a ten-thousandth of line rate, the
-//! flow returns to line rate. From then on, the reaction point keeps only alpha.
+//! flow returns to line rate. Until the next notification, the reaction point keeps only alpha.
 //!
 //! # Differs from the paper
 //! - The i-th cycle of hyper increase raises the target rate by i steps, as in QCN. The paper does not give the steps.

@@ -133,7 +133,7 @@ impl R2c2Node {
     }
 
     /// Applies an event about a flow of this node to the table, and broadcasts the event. All events of a flow use the
-    /// same tree, so that no event overtakes an earlier event.
+    /// same tree, so that no event overtakes an earlier event. Only a retry may use another tree.
     fn broadcast(&mut self, now: Time, mut event: Event) {
         let key = event.flow();
         let mixed = (key ^ key >> 15).wrapping_mul(0x9e37_79b1);
@@ -169,7 +169,8 @@ impl R2c2Node {
         self.mind_doubt(now);
     }
 
-    /// Called after every event. If rho is zero and this node sends flows, schedules a rate computation for `now`.
+    /// Called after the flow table may have changed. If rho is zero and this node sends flows, schedules a rate
+    /// computation for `now`.
     fn event_seen(&mut self, now: Time) {
         if self.params().rho == Duration::ZERO && !self.plane.sender.is_empty() {
             self.plane.ticks.at_once(now);
@@ -247,8 +248,9 @@ impl R2c2Node {
         }
     }
 
-    /// Called after a topology change (§3.2): updates routes and trees, removes flows that are cut off, and announces
-    /// live flows again.
+    /// Called after a topology change (§3.2): updates routes and trees, removes flows that are cut off from the table,
+    /// and announces live flows again. The sender keeps reliable flows. Flows that waited for a path start if a path
+    /// exists now.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "R2C2 supports at most 2^16 nodes, and port numbers have 8 bits"

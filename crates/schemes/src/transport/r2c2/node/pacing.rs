@@ -30,7 +30,9 @@ impl R2c2Node {
         }
     }
 
-    /// Computes the rates of the eligible flows, and sets the rate limits of the flows that this node sends (§3.3.1).
+    /// Runs a tick (§3.3.1): announces changed demands and weights, and makes flows eligible. Then computes the rates
+    /// of the eligible flows, and sets the rate limits of the flows that this node sends. Skips the computation if its
+    /// result is known or not needed.
     #[allow(clippy::cast_possible_truncation, reason = "R2C2 supports at most 2^16 nodes")]
     pub(super) fn tick(&mut self, now: Time) {
         let rho = self.params().rho;
@@ -61,8 +63,8 @@ impl R2c2Node {
         }
     }
 
-    /// Computes the weights of flows with deadlines. If a weight differs by enough from the announced weight
-    /// (`is_news`), updates the flow's weight and announces it.
+    /// Under [`Policy::Deadline`], computes the weights of this node's flows that are not cut off. If a weight differs
+    /// by enough from the announced weight (`is_news`), updates the flow's weight and announces it.
     fn follow_deadlines(&mut self, now: Time) {
         if self.params().policy != Policy::Deadline {
             return;

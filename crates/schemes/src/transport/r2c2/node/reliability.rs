@@ -83,8 +83,9 @@ impl R2c2Node {
         }
     }
 
-    /// Called after a topology change. Reliable flows that are cut off wait at both ends, and all other reliable flows
-    /// continue.
+    /// Called after a topology change. The receiver presumes the end of complete flows that are no longer in the table
+    /// although their source is reachable. If a flow of this node has a path, starts the ticks again. Reliable flows
+    /// that are cut off wait at both ends, and all other reliable flows continue.
     pub(super) fn keep_waiting(&mut self, now: Time) {
         let (routing, table, at) = (&self.plane.view.routing, &self.table, self.plane.id);
         if let Some(arrivals) = &mut self.arrivals {

@@ -44,7 +44,7 @@ impl R2c2Node {
     }
 
     /// Applies an announcement, and forwards it in the broadcast tree.
-    #[allow(clippy::cast_possible_truncation, reason = "a header has at most a few hundred bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "an announcement has at most 1,512 bytes")]
     pub(super) fn take_announcement(&mut self, now: Time, announcement: &Announcement) {
         let &Announcement { tree, src, epoch, ref assignments } = announcement;
         let source = NodeId(src.into());

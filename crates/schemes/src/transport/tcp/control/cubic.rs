@@ -34,9 +34,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
 const C: f64 = 0.4;
 /// Factor by which the window is multiplied after a loss.
 const BETA: f64 = 0.7;
-/// Growth of `W_est`, the window that Reno would have, in segments per round trip. With this growth, a sender that
-/// multiplies its window by [`BETA`] after a loss has the same throughput as a Reno sender, which halves its window
-/// (§4.3).
+/// Growth of `W_est`, the window that Reno would have, in segments per round trip, until `W_est` reaches the window
+/// before the last reduction. With this growth, a sender that multiplies its window by [`BETA`] after a loss has the
+/// same throughput as a Reno sender, which halves its window (§4.3).
 const RENO_GROWTH: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Greatest factor by which the window grows in one round trip (§4.2).
 const MOST_GROWTH: f64 = 1.5;

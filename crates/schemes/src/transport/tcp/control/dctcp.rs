@@ -88,7 +88,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, _: LossSign) {
-        window.set_ssthresh(flight / 2, mss); // as in standard TCP, §3.4
+        window.set_ssthresh(flight / 2, mss); // as in standard TCP, §3.5
         self.untold = true;
     }
 

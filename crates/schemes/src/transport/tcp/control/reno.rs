@@ -1,4 +1,4 @@
-//! Reno: the window of NewReno, but fast recovery ends earlier (RFC 5681 §3.2).
+//! Reno: the window of NewReno, but without SACK, fast recovery ends earlier (RFC 5681 §3.2).
 
 use super::newreno::NewReno;
 use super::{Acknowledged, CongestionControl, LossSign, Window};

@@ -91,7 +91,7 @@ fn a_marked_window_is_reduced_once_and_told_once() {
     assert_eq!(pair.outcome().2, 0);
 }
 
-/// Alpha is 1 at first (RFC 8257 §4.2), so the first marks halve the window. The acknowledgement of a SYN does not
+/// Alpha is 1 at first (RFC 8257 §3.3), so the first marks halve the window. The acknowledgement of a SYN does not
 /// change alpha.
 #[test]
 fn the_first_window_of_marks_halves_the_window_with_or_without_handshake() {

@@ -1,4 +1,4 @@
-//! Tests of TCP between two hosts on a simulated clock.
+//! Tests of TCP: between two hosts on a simulated clock, and in the packet engine (`engine.rs`).
 
 mod connection;
 mod dctcp;
