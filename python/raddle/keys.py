@@ -45,11 +45,11 @@ class ClaimDeviates(TypedDict, total=False):
 ClaimMeasure = TypedDict(
     "ClaimMeasure",
     {
-        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels that the runs must have.
         "at": Any,
-        # Labels of another run. The statistic of that run is subtracted.
+        # Labels of another run, which has this run's labels in all other sweeps. The statistic of that run is subtracted.
         "beyond": Any,
         # A statistic whose contrast is subtracted from the contrast of `stat`.
         "beyond_stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
@@ -57,41 +57,41 @@ ClaimMeasure = TypedDict(
         "by": str,
         # Labels. The number at a point is the absolute difference between the contrast at this point and the contrast at these labels.
         "difference_to": Any,
-        # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
+        # Labels of another run, which has this run's labels in all other sweeps. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
         "distance_to": Any,
         # Start of the window of simulated time that is measured. (default: the start of the run)
         "from": str,
         # Labels: the number at the first label divided by the greatest number at the other labels.
         "lead": list[str],
-        # Lower bound of the values whose share `stat = "share"` gives.
+        # Smallest value that counts with `stat = "share"`.
         "least": float,
         # Lists of labels. Every number in the contrast is the mean over the runs with these labels.
         "mean_over": Any,
-        # Upper bound of the values whose share `stat = "share"` gives.
+        # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
-        # Labels whose numbers should fall in this order: the smallest ratio of a number to the next number.
+        # Labels in the order in which their numbers should decrease: the smallest ratio of a number to the next number.
         "order": list[str],
         # Lists of labels: the points of other sweeps at which the contrast is computed.
         "over": Any,
         # Two labels: the number at the first label divided by the number at the second label.
         "ratio": list[str],
-        # Labels of another run. The value of each flow or link is divided by the value in that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
         # Two labels: the share by which the number at the first label is below the number at the second label.
         "reduction": list[str],
-        # Labels of another run. The statistic is divided by the statistic of that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
         "relative": Any,
-        # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
+        # The statistic is divided by the same statistic of the flows, links or tier that this condition selects in the same run.
         "relative_where": str,
-        # Rates are given as shares of this rate.
+        # The quantities `throughput` and `in_order` are given as shares of this rate. Other quantities do not accept this key.
         "share_of": str,
         # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # The rule that turns the contrasts at several points into one number. (default: `"least"`)
         "take": Literal["least", "most", "mean", "median", "rise", "fall"],
-        # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
+        # End of the window of simulated time that is measured. Required for the quantities `throughput` and `in_order`, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
         # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
@@ -104,7 +104,7 @@ class Claim(TypedDict, total=False):
     """A statement, the number that judges it, and the range of this number in which the claim holds."""
 
     accept: list[float]
-    """The range in which the claim holds: two numbers, the smaller first. (default: at least 0 if `take` is `rise` or `fall`, at least 1 for `order` and `lead` if `take` is `least`)"""
+    """The range in which the claim holds: two numbers, the smaller first. (default: at least 0 if `take` is `rise` or `fall`; at least 1 if the measure has `order` or `lead` and `take` is `least`)"""
 
     calibrated: bool
     """True if parameters that the paper does not give were chosen so that the claim holds. (default: `false`)"""
@@ -137,7 +137,7 @@ class Claim(TypedDict, total=False):
     """The reason for the range."""
 
     widest: float
-    """Largest accepted half-width of the 95% interval over seeds, in the claim's unit. A claim with a larger half-width, or without an interval, is not measured."""
+    """Largest accepted half-width of the 95% confidence interval over seeds, in the unit of the claim's number. If the number combines several points, this holds for each point. A claim with a larger half-width, or without an interval, is not measured."""
 
 
 class EngineHosts2(TypedDict, total=False):
@@ -187,7 +187,7 @@ class Engine(TypedDict, total=False):
     """Number of polling threads of a live run. Each thread needs its own core. (default: 1)"""
 
     provider: Literal["tcp", "shm", "verbs"]
-    """Provider of libfabric that carries packets between processes that connect at a TCP address. (default: `tcp`)"""
+    """The libfabric provider for packets between the processes of a live run, if the processes connect at a TCP address. (default: `tcp`)"""
 
     seed: int
     """Seed from which all random streams derive. (default: `1`)"""
@@ -238,7 +238,7 @@ class Failure(TypedDict, total=False):
     """Time of the failure, since the start of the run."""
 
     discovery: str
-    """Time that topology discovery takes to inform every node of a failure or a repair. (default: `"1 ms"`)"""
+    """Time that topology discovery takes to inform every node of a failure or a repair. Not used with `discovery = "hello"` in `[engine]`. (default: `"1 ms"`)"""
 
     link: list[int]
     """The two nodes between which all links fail, in both directions."""
@@ -257,7 +257,7 @@ class Faults(TypedDict, total=False):
     """Failures at random times."""
 
     discovery: str
-    """Time that topology discovery takes to inform every node of a failure or a repair. (default: `"1 ms"`)"""
+    """Time that topology discovery takes to inform every node of a failure or a repair. Not used with `discovery = "hello"` in `[engine]`. (default: `"1 ms"`)"""
 
     link_failures: str
     """Mean frequency at which one working link fails. (default: `"0 / s"`)"""
@@ -306,33 +306,33 @@ class Figure(TypedDict, total=False):
 PlotEach = TypedDict(
     "PlotEach",
     {
-        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
-        # Labels of another run. The statistic of that run is subtracted.
+        # Labels of another run, which has this run's labels in all other sweeps. The statistic of that run is subtracted.
         "beyond": Any,
-        # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
+        # Labels of another run, which has this run's labels in all other sweeps. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
         "distance_to": Any,
         # Start of the window of simulated time that is measured. (default: the start of the run)
         "from": str,
         # Label of the curve.
         "label": str,
-        # Lower bound of the values whose share `stat = "share"` gives.
+        # Smallest value that counts with `stat = "share"`.
         "least": float,
-        # Upper bound of the values whose share `stat = "share"` gives.
+        # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
-        # Labels of another run. The value of each flow or link is divided by the value in that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
-        # Labels of another run. The statistic is divided by the statistic of that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
         "relative": Any,
-        # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
+        # The statistic is divided by the same statistic of the flows, links or tier that this condition selects in the same run.
         "relative_where": str,
-        # Rates are given as shares of this rate.
+        # The quantities `throughput` and `in_order` are given as shares of this rate. Other quantities do not accept this key.
         "share_of": str,
         # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
-        # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
+        # End of the window of simulated time that is measured. Required for the quantities `throughput` and `in_order`, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
         # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
@@ -344,15 +344,15 @@ PlotEach = TypedDict(
 Plot = TypedDict(
     "Plot",
     {
-        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of the runs that are plotted.
         "at": Any,
-        # Labels of another run. The statistic of that run is subtracted.
+        # Labels of another run, which has this run's labels in all other sweeps. The statistic of that run is subtracted.
         "beyond": Any,
         # The sweep whose labels name the curves, or the rows of a table. (default: `"scheme"`)
         "by": str,
-        # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
+        # Labels of another run, which has this run's labels in all other sweeps. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
         "distance_to": Any,
         # Sets of flows or links. Each set has its own curve.
         "each": list[PlotEach],
@@ -362,25 +362,25 @@ Plot = TypedDict(
         "from": str,
         # The kind of plot.
         "kind": Literal["cdf", "ccdf", "along", "bars", "by_size", "cells", "series"],
-        # Lower bound of the values whose share `stat = "share"` gives.
+        # Smallest value that counts with `stat = "share"`.
         "least": float,
         # If true, the x axis is logarithmic. (default: true if `kind` is `by_size`, otherwise false)
         "log_x": bool,
         # If true, the y axis is logarithmic. (default: true if `kind` is `ccdf`, otherwise false)
         "log_y": bool,
-        # Upper bound of the values whose share `stat = "share"` gives.
+        # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
-        # Labels of another run. The value of each flow or link is divided by the value in that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
-        # Labels of another run. The statistic is divided by the statistic of that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
         "relative": Any,
         # Label of a curve, a point or a bar. All values of the plot are divided by the values that have this label.
         "relative_to": str,
-        # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
+        # The statistic is divided by the same statistic of the flows, links or tier that this condition selects in the same run.
         "relative_where": str,
-        # Rates are given as shares of this rate.
+        # The quantities `throughput` and `in_order` are given as shares of this rate. Other quantities do not accept this key.
         "share_of": str,
         # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
@@ -388,7 +388,7 @@ Plot = TypedDict(
         "stats": list[str],
         # Title of the plot. If left out, the quantity is the title.
         "title": str,
-        # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
+        # End of the window of simulated time that is measured. Required for the quantities `throughput` and `in_order`, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
         # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
@@ -454,7 +454,7 @@ class SchemeCee(TypedDict, total=False):
     """priority of the frames of flows that have no priority (0) (default: 3)"""
 
     rate_limiters: bool
-    """limit the rates of flows by QCN's congestion notices (default: false)"""
+    """limit the rate of each queue (one per destination and priority) by QCN's congestion notices (default: false)"""
 
 
 class SchemeClairvoyant(TypedDict, total=False):
@@ -498,7 +498,7 @@ class SchemeConga(TypedDict, total=False):
     """number of bits of a load, Q (default: 3)"""
 
     ce: Literal["spine", "leaf_only"]
-    """which switches write congestion into packets; in the public simulation code, spines do not (default: "spine")"""
+    """which switches write congestion into packets: leaves and spines (spine), or only leaves (leaf_only), as in the public simulation code (default: "spine")"""
 
     decision: Literal["max", "remote_only"]
     """the metric of an uplink: the greater of the uplink's own load and the load of the path that begins with the uplink (max), or only the load of the path (remote_only) (default: "max")"""
@@ -529,7 +529,7 @@ class SchemeCongaFlow(TypedDict, total=False):
     """number of bits of a load, Q (default: 3)"""
 
     ce: Literal["spine", "leaf_only"]
-    """which switches write congestion into packets; in the public simulation code, spines do not (default: "spine")"""
+    """which switches write congestion into packets: leaves and spines (spine), or only leaves (leaf_only), as in the public simulation code (default: "spine")"""
 
     decision: Literal["max", "remote_only"]
     """the metric of an uplink: the greater of the uplink's own load and the load of the path that begins with the uplink (max), or only the load of the path (remote_only) (default: "max")"""
@@ -558,22 +558,22 @@ class SchemeD3(TypedDict, total=False):
     """D3: switches grant the rates that deadlines need, first come, first served, and share the rest fairly"""
 
     alpha: float | str
-    """fraction of a link's spare rate that is added to the assigned rates per round trip (default: 0.1)"""
+    """fraction of a link's spare rate that is added to the capacity for grants per round trip (default: 0.1)"""
 
     beta: float | str
     """fraction of a link's standing queue that should drain per round trip (default: 1)"""
 
     clamp: bool
-    """if flows request more than the link's rate, the fair share is 0 instead of negative (default: true)"""
+    """if the desired rates of all flows together exceed a link's capacity, the fair share is 0 instead of negative (default: true)"""
 
     initial_rto: str
-    """timeout of a SYN; it doubles with each retransmission (default: "1 ms")"""
+    """timeout of a SYN; it doubles with each retransmission, at most 8 times (default: "1 ms")"""
 
     memory: Literal["flows", "sums"]
     """flows: routers remember the rate of each flow; sums: routers trust the previous rate that each request states (default: "flows")"""
 
     min_rto: str
-    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips (default: "300 us")"""
+    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips, and doubles each time it expires, at most 8 times (default: "300 us")"""
 
     mss: str
     """payload bytes of a full packet (default: "1460 B")"""
@@ -610,7 +610,7 @@ class SchemeDcqcn(TypedDict, total=False):
     """priority of congestion notifications (default: 6)"""
 
     fr_thr: int
-    """number of cycles of one kind after which fast recovery ends (default: 5)"""
+    """number of the first cycle, of either kind, that also raises the target rate; the cycles before it are fast recovery (default: 5)"""
 
     gain: float | str
     """weight of the newest notification in the estimate of congestion (default: 0.00390625)"""
@@ -690,17 +690,17 @@ class SchemeDrill(TypedDict, total=False):
     """Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered"""
 
     hold: str
-    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+    """longest time for which receivers hold back a TCP segment that arrives out of order; 0 passes all segments to TCP at once (default: "100 us")"""
 
     memory: int
-    """number of next hops with the shortest queues that a switch remembers (default: 1)"""
+    """number of next hops that a switch remembers for each set of next hops with equal capacity behind them: those with the shortest queues for the previous packet (default: 1)"""
 
     samples: int
     """number of next hops drawn at random for each packet (default: 2)"""
 
 
 class SchemeEts(TypedDict, total=False):
-    """Strict traffic classes first, then the other classes by percentages; respects pauses; unbounded"""
+    """Strict traffic classes first, then the other classes by percentages; respects pauses; the queue has no size limit"""
 
     classes: list[int]
     """traffic class of each priority (default: [0, 1, 2, 3, 4, 5, 6, 7])"""
@@ -722,7 +722,7 @@ class SchemeExpeditus(TypedDict, total=False):
     """when an uplink counts a packet: when the packet is queued, or when the first bit of the packet leaves (default: "enqueue")"""
 
     mode: Literal["paper", "authsim"]
-    """the paper's protocol, or the protocol of the authors' simulation code. In the authors' code loads travel in SYN and SYN-ACK, a connection selects its path once, and the transport must have a handshake. The authors' alpha of 0.3 must be set by `alpha` (default: "paper")"""
+    """the paper's protocol, or the protocol of the authors' simulation code. With `authsim`, loads travel in SYN and SYN-ACK, and a connection selects its path once; if the transport has no handshake, all flows use ECMP. `authsim` does not change `alpha`, which is 0.3 in the authors' code (default: "paper")"""
 
     multipliers: Literal["auto", "literal", "prescale", "off"]
     """how an uplink's load is scaled if the switch above has lost capacity: after rounding (literal), before rounding (prescale), either way depending on the multiplier (auto), or not at all (off) (default: "auto")"""
@@ -763,7 +763,7 @@ class SchemeHula(TypedDict, total=False):
     """Each flowlet takes, at every hop, the port with the least utilised path to the destination's edge switch, measured by probes"""
 
     ageing: str
-    """time without a probe after which a next hop is no longer used (default: "600 us")"""
+    """time without a probe after which a next hop is no longer used; also the time without packets after which an edge switch stops probing (default: "600 us")"""
 
     flowlets: int
     """number of slots of each switch's flowlet table (default: 65536)"""
@@ -805,19 +805,19 @@ class SchemePdq(TypedDict, total=False):
     """PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and to finish flows early"""
 
     aging: float | str
-    """the expected time of a flow that waits is halved this many times per 100 ms; 0 turns aging off (default: 0)"""
+    """the expected transmission time of a flow that waits for a rate is halved this many times per 100 ms (not with ranking = "random"); 0 turns aging off (default: 0)"""
 
     dampening: str
-    """time for which a link accepts no further flow after it has accepted a flow; about 0.8 round trips (default: "100 us")"""
+    """time for which a link, after a grant to a flow without a rate, grants nothing to other flows without a rate (with profile = "f": only to more critical flows); recommended: about 0.8 round trips (default: "100 us")"""
 
     h_sched: str
     """bytes of the scheduling header that are added to the 40 bytes of headers; reduce `mss` by this number (default: "0 B")"""
 
     initial_rto: str
-    """timeout of a SYN; it doubles with each retransmission (default: "1 ms")"""
+    """timeout of a SYN; it doubles with each retransmission, at most 8 times (default: "1 ms")"""
 
     initial_rtt: str
-    """round-trip time that links assume until flows have measured their round-trip times (default: "200 us")"""
+    """initial value of each link's average round-trip time, before flows report measured round-trip times (default: "200 us")"""
 
     k: float | str
     """Early Start treats a flow as nearly complete within this many round trips of its end (default: 2)"""
@@ -826,7 +826,7 @@ class SchemePdq(TypedDict, total=False):
     """largest number of flows in a link's list; other flows share the remaining capacity (default: 4096)"""
 
     min_rto: str
-    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips (default: "300 us")"""
+    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips, and doubles each time it expires, at most 8 times (default: "300 us")"""
 
     mss: str
     """payload bytes of a full packet (default: "1460 B")"""
@@ -835,7 +835,7 @@ class SchemePdq(TypedDict, total=False):
     """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
 
     profile: Literal["f", "l"]
-    """l: the rules as the paper states them. f: four changes. A link counts a grant as used when it makes the grant, and checks the grant again when the acknowledgement returns. Dampening does not delay a flow that is more critical than the accepted flow. Senders report their smallest round-trip time. A host sends the most critical of its flows first (default: "f")"""
+    """l: the paper's rules. f: the paper's rules with four changes. A link counts a grant as used when it makes the grant, and checks the grant again when the acknowledgement returns. Dampening does not delay a flow that is more critical than the accepted flow. Senders report their smallest round-trip time. A host sends the most critical of its flows first (default: "f")"""
 
     ranking: Literal["exact", "random", "sent"]
     """criterion of criticality: remaining time, random, or bytes sent (default: "exact")"""
@@ -847,7 +847,7 @@ class SchemePdq(TypedDict, total=False):
     """fraction of each link's rate that PDQ may use (default: 1)"""
 
     subflows: int
-    """number of subflows of each flow, each on its own path (Multipath PDQ) (default: 1)"""
+    """largest number of subflows of a flow, each with its own choice of path (Multipath PDQ) (default: 1)"""
 
     syn_grants: bool
     """the SYN requests a rate; otherwise the first probe does (default: true)"""
@@ -862,7 +862,7 @@ class SchemePdq(TypedDict, total=False):
     """active optimisations: full is Early Start, Early Termination and Suppressed Probing; es+et is Early Start and Early Termination; es is Early Start only; basic is none (default: "full")"""
 
     x_sp: float | str
-    """number of round trips between the probes of a paused flow, per position in the link's list (default: 0.2)"""
+    """with variant = "full": the paused flow at position j of a link's list, counted from 1, probes every `x_sp` times j round trips, but at most once per round trip (default: 0.2)"""
 
 
 class SchemePfc(TypedDict, total=False):
@@ -885,7 +885,7 @@ class SchemePfc(TypedDict, total=False):
 
 
 class SchemePfq(TypedDict, total=False):
-    """Per-flow queues and hop-by-hop credits at every port: an idealised upper bound without buffer overflow"""
+    """Per-flow queues and hop-by-hop credits at every port, without buffer overflow: an idealised upper bound of performance"""
 
     hop_bits: int
     """bits per hop in the source route of strict mode (default: 3)"""
@@ -898,26 +898,26 @@ class SchemePfq(TypedDict, total=False):
 
 
 class SchemePresto(TypedDict, total=False):
-    """Hosts cut flows into flowcells of 64 KB and send the flowcells over all end-to-end paths in turn"""
+    """Hosts cut flows into flowcells (64 KB by default) and send the flowcells over all end-to-end paths in turn"""
 
     flowcell: str
     """number of bytes of a flow that take one path before the next path is used (default: "65536 B")"""
 
     hold: str
-    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+    """longest time for which receivers hold back a TCP segment that arrives out of order; 0 passes all segments to TCP at once (default: "100 us")"""
 
 
 class SchemeQcn(TypedDict, total=False):
     """Quantized congestion notification: queues sample frames and report their congestion to the frames' sources"""
 
     byte_limit: str
-    """number of sent bytes that end a recovery cycle (default: "150 KB")"""
+    """mean number of sent bytes in a byte cycle, before byte cycles are halved (default: "150 KB")"""
 
     efr: bool
     """notices during the first byte cycle after a notice do not change the target rate (default: true)"""
 
     fr_thr: int
-    """number of cycles of fast recovery (default: 5)"""
+    """number of cycles of fast recovery; with `machine = "dot1q"`, one fewer (default: 5)"""
 
     gd: float | str
     """fraction by which the greatest feedback reduces the rate (default: 0.5)"""
@@ -941,19 +941,19 @@ class SchemeQcn(TypedDict, total=False):
     """increase of the target rate per cycle of active increase (default: "5 Mbps")"""
 
     r_hai: str
-    """in cycle i of hyper-active increase, the target rate grows by i times this rate (default: "50 Mbps")"""
+    """at the end of each cycle of hyper-active increase, the target rate grows by i times this rate; i is the smaller of the numbers of byte cycles and of time cycles since fast recovery (default: "50 Mbps")"""
 
     sample: str
-    """number of bytes between samples without congestion (default: "150 KB")"""
+    """mean number of bytes between samples without congestion (default: "150 KB")"""
 
     timer: str
-    """time that ends a recovery cycle (default: "15 ms")"""
+    """mean duration of a time cycle, before time cycles are halved (default: "15 ms")"""
 
     trr: bool
     """divide the target rate by eight if it exceeds ten times the current rate (default: false)"""
 
     w: int
-    """weight of a queue's growth relative to its length (default: 2)"""
+    """weight of a queue's growth relative to the queue's offset from `qeq` (default: 2)"""
 
 
 class SchemeQueue2(TypedDict, total=False):
@@ -963,16 +963,16 @@ class SchemeQueue2(TypedDict, total=False):
     """The kind of queue."""
 
     limit: str
-    """Maximum number of bytes in a FIFO, the packet in service included. If left out, there is no limit."""
+    """Maximum number of bytes in a FIFO. The packet in service counts, except at ports with an agent (congestion points, D3, PDQ, RCP). If left out, there is no limit."""
 
     mark: str
-    """ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds more bytes than the threshold. If left out, there are no marks."""
+    """ECN threshold of a FIFO in bytes. An arriving packet is marked if the FIFO, including this packet, holds more bytes than the threshold. Ports with an agent (congestion points, D3, PDQ, RCP) ignore the threshold. If left out, there are no marks."""
 
     mark_packets: int
-    """ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds more packets than the threshold. If left out, there are no marks."""
+    """ECN threshold of a FIFO in packets. An arriving packet is marked if the FIFO, including this packet, holds more packets than the threshold. Ports with an agent (congestion points, D3, PDQ, RCP) ignore the threshold. If left out, there are no marks."""
 
     packets: int
-    """Maximum number of packets in a FIFO, the packet in service included. If left out, there is no limit."""
+    """Maximum number of packets in a FIFO. The packet in service counts, except at ports with an agent (congestion points, D3, PDQ, RCP). If left out, there is no limit."""
 
 
 class SchemeR2c2(TypedDict, total=False):
@@ -994,10 +994,10 @@ class SchemeR2c2(TypedDict, total=False):
     """payload bytes of a full packet (default: "1500 B")"""
 
     nic_packets: int
-    """number of packets that a flow without a rate limit may have in the queue of its first hop (default: 2)"""
+    """greatest backlog of a port, in full packets of any flow, up to which a flow without a rate limit adds packets to the port (default: 2)"""
 
     only_lasting: bool
-    """rate computations include only flows that have been known for a whole interval (default: false)"""
+    """rate computations include only flows that have been known for at least one interval `rho` (default: false)"""
 
     policy: Literal["weights", "deadline", "tenant"]
     """criterion for a flow's share: its weight, its deadline, or its tenant (default: "weights")"""
@@ -1058,10 +1058,10 @@ class SchemeR2c2Central(TypedDict, total=False):
     """payload bytes of a full packet (default: "1500 B")"""
 
     nic_packets: int
-    """number of packets that a flow without a rate limit may have in the queue of its first hop (default: 2)"""
+    """greatest backlog of a port, in full packets of any flow, up to which a flow without a rate limit adds packets to the port (default: 2)"""
 
     only_lasting: bool
-    """rate computations include only flows that have been known for a whole interval (default: false)"""
+    """rate computations include only flows that have been known for at least one interval `rho` (default: false)"""
 
     push: Literal["event", "tick"]
     """when the controller sends rates: at every event, or at ticks (default: "event")"""
@@ -1077,29 +1077,29 @@ class SchemeRandomUp(TypedDict, total=False):
     """Each packet goes up and down a tree; the ports upwards are drawn at random for each packet"""
 
     at: Literal["hop", "source"]
-    """which node draws the ports: each switch on the way up, or the sending host, if packets have room for a path (default: "hop")"""
+    """which node draws the ports: each switch on the way up, or the sending host. Only frames of converged Ethernet have room for the host's choice; for other packets the switches always draw (default: "hop")"""
 
     hold: str
-    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+    """longest time for which receivers hold back a TCP segment that arrives out of order; 0 passes all segments to TCP at once (default: "100 us")"""
 
 
 class SchemeRcp(TypedDict, total=False):
     """RCP with exact counts of flows, the variant in PDQ's comparison: switches assign rates that are close to max-min fair"""
 
     alpha: float | str
-    """fraction of a link's spare rate that is added to the assigned rates per round trip (default: 0.1)"""
+    """fraction of a link's spare rate that is added per round trip to the capacity that its flows share (default: 0.1)"""
 
     beta: float | str
     """fraction of a link's standing queue that should drain per round trip (default: 1)"""
 
     initial_rto: str
-    """timeout of a SYN; it doubles with each retransmission (default: "1 ms")"""
+    """timeout of a SYN; it doubles with each retransmission, at most 8 times (default: "1 ms")"""
 
     initial_rtt: str
-    """round-trip time that links assume until flows have measured their round-trip times (default: "200 us")"""
+    """initial value of each link's average round-trip time, before flows report measured round-trip times (default: "200 us")"""
 
     min_rto: str
-    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips (default: "300 us")"""
+    """lower bound of the timeout of packets other than SYNs; the timeout is two round trips, and doubles each time it expires, at most 8 times (default: "300 us")"""
 
     mss: str
     """payload bytes of a full packet (default: "1460 B")"""
@@ -1108,14 +1108,14 @@ class SchemeRcp(TypedDict, total=False):
     """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
 
     restamp: bool
-    """switches also lower the rates in acknowledgements (default: true)"""
+    """egress ports of switches and hosts also lower the rates in acknowledgements (default: true)"""
 
 
 class SchemeRed(TypedDict, total=False):
     """ECN marks with a probability that rises with the queue length: the congestion points of DCQCN"""
 
     k_max: str
-    """queue length beyond which every packet is marked (default: "200 KB")"""
+    """queue length beyond which every ECN-capable packet is marked (default: "200 KB")"""
 
     k_min: str
     """queue length up to which no packet is marked (default: "5 KB")"""
@@ -1138,20 +1138,20 @@ class SchemeSpray(TypedDict, total=False):
     """how the next hop is chosen: at random or in turn (default: "random")"""
 
     hold: str
-    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+    """longest time for which receivers hold back a TCP segment that arrives out of order; 0 passes all segments to TCP at once (default: "100 us")"""
 
 
 class SchemeSwitchAr(TypedDict, total=False):
     """Packets to a destination take the up port for which congestion notices report the least congestion"""
 
     absorb: bool
-    """drop a notice if another port for the frame is not congested (default: false)"""
+    """drop a notice if, for the destination of the congested frames, an up port other than the notice's port has congestion level 0 (default: false)"""
 
     hold: str
-    """how long receivers hold back TCP segments that arrive out of order; 0 passes all segments to TCP at once (default: "100 us")"""
+    """longest time for which receivers hold back a TCP segment that arrives out of order; 0 passes all segments to TCP at once (default: "100 us")"""
 
     keep_used: bool
-    """drop a notice that made frames change their port, so that hosts see only notices that moved no frames (default: false)"""
+    """drop a notice that made another port the one with the least congestion level; with moved = 1, hosts then see only notices that moved no frames (default: false)"""
 
     local: Literal["lock", "alike", "ignore"]
     """how notices of the switch's own queues are treated: they exclude notices of other switches, count like notices of other switches, or are ignored (default: "lock")"""
@@ -1160,10 +1160,10 @@ class SchemeSwitchAr(TypedDict, total=False):
     """share of frames that a notice moves from its port to another port, for one destination; 1 moves all of them (default: 1)"""
 
     timer: str
-    """time without notices after which a port's congestion level is reset (default: "250 ms")"""
+    """time without counted notices after which a port's congestion level for a destination is reset (default: "250 ms")"""
 
     update: Literal["accumulate", "count-times-feedback", "count", "last", "ewma", "max"]
-    """how a notice changes a port's congestion level; with `last`, `ewma` and `max`, traffic stays on a congested path (default: "accumulate")"""
+    """how a notice changes a port's congestion level; with `last`, `ewma` and `max`, traffic can stay on a congested path (default: "accumulate")"""
 
 
 class SchemeTcpCubic(TypedDict, total=False):
@@ -1287,7 +1287,7 @@ class SchemeTcpReno(TypedDict, total=False):
 
 
 class SchemeUdp(TypedDict, total=False):
-    """UDP: each flow is sent once at a constant rate, and never finishes if a packet is lost"""
+    """UDP: each flow is sent once, at a constant rate or as fast as the host's ports allow, and never finishes if a packet is lost"""
 
     payload: str
     """payload bytes of a full packet (default: "1456 B")"""
@@ -1300,7 +1300,7 @@ class SchemeWcmp(TypedDict, total=False):
     """Each flow takes one shortest path, chosen by hash in proportion to the capacity behind each next hop"""
 
     table: int
-    """greatest number of table entries for one destination; each next hop has entries in proportion to its weight (default: 16)"""
+    """greatest number of table entries for one destination; each next hop has at least one entry, even beyond this limit, and entries nearly in proportion to its weight (default: 16)"""
 
 
 Scheme = TypedDict(
@@ -1326,7 +1326,7 @@ Scheme = TypedDict(
         "dctcp": SchemeDctcp,
         # Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered
         "drill": SchemeDrill,
-        # Strict traffic classes first, then the other classes by percentages; respects pauses; unbounded
+        # Strict traffic classes first, then the other classes by percentages; respects pauses; the queue has no size limit
         "ets": SchemeEts,
         # In a Clos network, each flow takes the path that was least congested when the flow began: first the aggregation switch is selected, then the core
         "expeditus": SchemeExpeditus,
@@ -1344,15 +1344,15 @@ Scheme = TypedDict(
         "pdq": SchemePdq,
         # Priority-based flow control: a port pauses its neighbour before the port's memory is full
         "pfc": SchemePfc,
-        # Per-flow queues and hop-by-hop credits at every port: an idealised upper bound without buffer overflow
+        # Per-flow queues and hop-by-hop credits at every port, without buffer overflow: an idealised upper bound of performance
         "pfq": SchemePfq,
-        # Hosts cut flows into flowcells of 64 KB and send the flowcells over all end-to-end paths in turn
+        # Hosts cut flows into flowcells (64 KB by default) and send the flowcells over all end-to-end paths in turn
         "presto": SchemePresto,
         # A published set of values for parameters that the experiment leaves out. (default: `"none"`)
         "profile": Literal["none", "dcqcn-40g", "dcqcn-100g", "dcqcn-400g"],
         # Quantized congestion notification: queues sample frames and report their congestion to the frames' sources
         "qcn": SchemeQcn,
-        # The egress queues of all ports. If left out, ports have unbounded FIFOs. With `flow_control`, they have `strict` queues instead.
+        # The egress queues of all ports. If left out, ports have the transport's own queues, if it has any. Otherwise, they have `strict` queues if links have flow control, and unbounded FIFOs if not.
         "queue": Literal["fifo", "strict", "ets"] | SchemeQueue2,
         # Rack-scale network stack: flow events are broadcast, every node computes all rates, packets are source-routed
         "r2c2": SchemeR2c2,
@@ -1380,7 +1380,7 @@ Scheme = TypedDict(
         "tcp-reno": SchemeTcpReno,
         # The transport.
         "transport": Literal["r2c2", "r2c2-central", "pfq", "tcp-reno", "tcp-newreno", "tcp-cubic", "dctcp", "d3", "rcp", "udp", "cee", "dcqcn", "pdq", "omniscient"],
-        # UDP: each flow is sent once at a constant rate, and never finishes if a packet is lost
+        # UDP: each flow is sent once, at a constant rate or as fast as the host's ports allow, and never finishes if a packet is lost
         "udp": SchemeUdp,
         # Each flow takes one shortest path, chosen by hash in proportion to the capacity behind each next hop
         "wcmp": SchemeWcmp,
@@ -1392,41 +1392,41 @@ Scheme = TypedDict(
 Search = TypedDict(
     "Search",
     {
-        # Labels of another run. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # A value holds if the mean of the measure over seeds is at least this number.
         "at_least": float,
-        # Labels of another run. The statistic of that run is subtracted.
+        # Labels of another run, which has this run's labels in all other sweeps. The statistic of that run is subtracted.
         "beyond": Any,
-        # Labels of another run. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
+        # Labels of another run, which has this run's labels in all other sweeps. The number is the Kolmogorov-Smirnov distance between the distributions of the two runs.
         "distance_to": Any,
         # Start of the window of simulated time that is measured. (default: the start of the run)
         "from": str,
         # The dotted key that the search varies.
         "key": str,
-        # Lower bound of the values whose share `stat = "share"` gives.
+        # Smallest value that counts with `stat = "share"`.
         "least": float,
-        # Upper bound of the values whose share `stat = "share"` gives.
+        # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
         "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
-        # The first and the last value. The first value is assumed to hold and is never tried.
+        # The first value and an upper limit for the last value. The first value is assumed to hold and is never tried.
         "range": list[float],
-        # Labels of another run. The value of each flow or link is divided by the value in that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
-        # Labels of another run. The statistic is divided by the statistic of that run.
+        # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
         "relative": Any,
-        # The statistic is divided by the same statistic of the flows or links that this condition selects in the same run.
+        # The statistic is divided by the same statistic of the flows, links or tier that this condition selects in the same run.
         "relative_where": str,
         # Largest number of runs at each value. Each of these runs has its own seed. (default: `1`)
         "seeds": int,
-        # Rates are given as shares of this rate.
+        # The quantities `throughput` and `in_order` are given as shares of this rate. Other quantities do not accept this key.
         "share_of": str,
         # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # Distance between two neighboring values. Required unless the range has whole numbers. (default: 1 for whole numbers)
         "step": float,
-        # End of the window of simulated time that is measured. Required if the quantity is a rate, except in a plot of kind `series`. (default: the end of the run)
+        # End of the window of simulated time that is measured. Required for the quantities `throughput` and `in_order`, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
         # Unit that follows the number in the experiment.
         "unit": str,
@@ -1451,7 +1451,7 @@ class Sweep(TypedDict, total=False):
 
 
 class TopologySlowRandom(TypedDict, total=False):
-    """Random links of a tree. The seed determines them."""
+    """Random links of an `xgft` or a `k_ary_n_tree`, in place of `from` and `to`. The seed determines the links."""
 
     level: int
     """Level of the switches. Switches with links to hosts have level 1."""
@@ -1467,7 +1467,7 @@ TopologySlow = TypedDict(
         "both": bool,
         # The node from which the links lead.
         "from": int,
-        # Random links of a tree. The seed determines them.
+        # Random links of an `xgft` or a `k_ary_n_tree`, in place of `from` and `to`. The seed determines the links.
         "random": TopologySlowRandom,
         # Rate of the links.
         "rate": str,
@@ -1541,7 +1541,7 @@ class Topology(TypedDict, total=False):
     """Propagation delay of each link. Required for every built-in kind except `file`."""
 
     link_rate: str
-    """Rate of each link. In Clos networks, rate of the links of hosts. Required for every built-in kind except `file`."""
+    """Rate of each link. In Clos networks and dumbbells, rate of the links of hosts. Required for every built-in kind except `file`."""
 
     n: int
     """`k_ary_n_tree`: Number of levels of switches. `bcube`: Number of ports of each switch."""
@@ -1596,7 +1596,7 @@ class WorkloadArrivals2(TypedDict, total=False):
     """The kind of arrivals."""
 
     load: float
-    """`poisson`: Offered load as a share of the capacity, in place of `mean_gap`. The capacity is the sum of the senders' link rates, divided by the fabric's oversubscription. `cbr`, `bernoulli`, `on_off`, `bursty`: Rate of each sender, as a share of its link's rate."""
+    """`poisson`: Offered load as a share of the capacity, in place of `mean_gap`. The capacity is the sum of the rates of the senders' fastest links. In Clos networks, it is divided by the oversubscription. `cbr`, `bernoulli`, `on_off`, `bursty`: Rate of each sender, as a share of the rate of its fastest link."""
 
     mean_gap: str
     """Mean time between the starts of two successive flows, over the whole fabric."""
@@ -1634,7 +1634,7 @@ class WorkloadHotspotVictims(TypedDict, total=False):
     """Destination of the victim flow."""
 
     load: float
-    """Rate of the victim flow, as a share of the rate of its sender's link."""
+    """Rate of the victim flow, as a share of the rate of its sender's fastest link."""
 
     src: int
     """Source of the victim flow."""
@@ -1653,7 +1653,7 @@ class WorkloadHotspot(TypedDict, total=False):
     """Time for which the sources send. (default: depends on `type`)"""
 
     severity: float
-    """Sum of the sources' rates, divided by the rate of the destination's link. (default: depends on `type`)"""
+    """Sum of the sources' rates, divided by the rate of the destination's fastest link. (default: depends on `type`)"""
 
     sources: list[int]
     """The hosts that send."""
@@ -1747,7 +1747,7 @@ class WorkloadSizes2(TypedDict, total=False):
     """Sizes of drawn flows. A string stands for a table with that `kind` and no other keys."""
 
     file: str
-    """Path of a file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative percentage."""
+    """Path of a file of points, relative to the experiment's file. Each point is a size in bytes and a cumulative probability, from 0 to 1 or from 0 to 100 percent."""
 
     kind: Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"]
     """The kind of sizes, or the name of a published distribution."""
@@ -1787,13 +1787,13 @@ Workload = TypedDict(
         "class": Literal["S", "W", "A", "B", "C", "D"],
         # A collective operation of all ranks.
         "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
-        # If true, ranks of `halo` also send to neighbors across corners. (default: `false`)
+        # If true, ranks of `halo` also send to neighbors across the edges and corners of their blocks. (default: `false`)
         "corners": bool,
         # Deadlines of drawn flows. If left out, flows have no deadlines.
         "deadlines": Literal["none", "fixed", "exponential"] | WorkloadDeadlines2,
         # Drawn flows start before this time. Long flows and the victims of a hotspot send until this time.
         "duration": str,
-        # Messages of at least this size are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
+        # Messages of at least this size, after scaling, are sent by rendezvous: the sender first asks the receiver. With `always`, no message uses rendezvous. (default: `"16 KB"`)
         "eager": str,
         # Path of a file of flows, relative to the experiment's file.
         "file": str,
@@ -1811,7 +1811,7 @@ Workload = TypedDict(
         "iterations": int,
         # A list of flows.
         "list": list[WorkloadList],
-        # If given, one long flow per pair sends from time 0 on. The sum of the rates of a sender's long flows is this share of its link's rate.
+        # If given, one long flow per pair sends from time 0 on. The sum of the rates of a sender's long flows is this share of the rate of the sender's fastest link.
         "load": float,
         # Number of statements that each rank reads ahead in its program. (default: `4096`)
         "lookahead": int,
@@ -1825,13 +1825,13 @@ Workload = TypedDict(
         "priority": int,
         # Process that determines when an application produces frames. This key needs `app_rate`, `load` or `hotspot`. (default: `"constant"`)
         "process": Literal["constant", "poisson", "bernoulli", "on_off"] | WorkloadListProcess2,
-        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        # Number of ranks of a collective operation, or of a skeleton other than `halo`. A host runs one rank at most.
         "ranks": int,
         # The sizes of messages are multiplied by this factor. (default: `1`)
         "scale": int,
         # If true, the sizes of messages are multiplied by the published factor of the skeleton. (default: `false`)
         "scaled": bool,
-        # Bytes that a rank contributes to a collective operation, or distributes to each rank.
+        # Bytes that each rank contributes to a collective operation, or receives from the root. With `alltoall`, bytes that each rank sends to every other rank. A `barrier` has no `size`.
         "size": str,
         # Sizes of drawn flows. Message sizes of `halo`: one size for each exchange in an iteration.
         "sizes": Literal["fixed", "pareto", "exponential", "uniform", "cdf", "web_search", "web_search_bytes", "web_search_opera", "data_mining", "data_mining_bytes", "data_mining_opera", "hadoop", "cache_follower", "web_server", "google_rpc", "alibaba_storage", "solar", "edu1_substitute"] | WorkloadSizes2 | list[str],
@@ -1841,7 +1841,7 @@ Workload = TypedDict(
         "weight": int,
         # If true, the grid of `halo` wraps around. (default: `false`)
         "wraps": bool,
-        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        # Time for which ranks compute in each iteration. (default: the program's own (measured or assumed); 0 for `halo` and collective operations)
         "compute": str,
     },
     total=False,
@@ -1935,7 +1935,7 @@ ComputePrograms = TypedDict(
     {
         # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
         "class": Literal["S", "W", "A", "B", "C", "D"],
-        # If true, ranks of `halo` also send to neighbors across corners. (default: `false`)
+        # If true, ranks of `halo` also send to neighbors across the edges and corners of their blocks. (default: `false`)
         "corners": bool,
         # Number of ranks of `halo` in each dimension of the grid: one to three numbers.
         "grid": list[int],
@@ -1943,7 +1943,7 @@ ComputePrograms = TypedDict(
         "iterations": int,
         # Label of the program.
         "label": str,
-        # Number of ranks of a skeleton or a collective operation. A host runs one rank at most.
+        # Number of ranks of a collective operation, or of a skeleton other than `halo`. A host runs one rank at most.
         "ranks": int,
         # Messages of at least this size, before scaling, count as three in `mean with requests`: the sender's request, the receiver's answer, and the message.
         "rendezvous": str,
@@ -1957,7 +1957,7 @@ ComputePrograms = TypedDict(
         "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
         # If true, the grid of `halo` wraps around. (default: `false`)
         "wraps": bool,
-        # Time for which ranks compute in each iteration. (default: the program's own, as measured)
+        # Time for which ranks compute in each iteration. (default: the program's own (measured or assumed); 0 for `halo` and collective operations)
         "compute": str,
     },
     total=False,
@@ -2027,7 +2027,7 @@ class Compute(TypedDict, total=False):
     """Number of permutations for each share."""
 
     interval: str
-    """Time between two successive messages of the controller to a node."""
+    """Time between two successive messages of the controller to a node, if the controller sends rates once in each interval."""
 
     intervals: list[str]
     """Intervals between rate computations, or between decays of a load estimate."""
@@ -2097,7 +2097,7 @@ class Compute(TypedDict, total=False):
 
 
 class Root(TypedDict, total=False):
-    """The tables of an experiment's file. A figure's file has further tables: `[figure]`, `[[plot]]`, `[[claim]]`, `[scale]`, `[search]` and `[compute]`."""
+    """The tables of an experiment's file. A figure's file can have further tables: `[figure]`, `[[plot]]`, `[[claim]]`, `[scale]` and `[compute]`."""
 
     agree: Agree
     """Largest allowed distances between the results of the packet engine and the flow engine (`raddle agree`)."""

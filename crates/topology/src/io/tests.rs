@@ -172,10 +172,7 @@ fn graphml_errors_say_where() {
     };
     let host = |id: &str| format!("<node id=\"{id}\"><data key=\"k\">host</data></node>\n");
     let cases = [
-        (
-            String::new(),
-            "line 1, column 1: the file contains no element `graph` inside an element `graphml`",
-        ),
+        (String::new(), "line 1, column 1: the file contains no element `graph` inside an element `graphml`"),
         (
             "<graphml>\n<graph edgedefault=\"directed\"/></graphml>".to_owned(),
             "line 2, column 1: the graph must be undirected: each edge is a link in both directions",

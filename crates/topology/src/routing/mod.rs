@@ -33,7 +33,9 @@ pub enum RoutingError {
     #[error("the routing `{0}` needs a torus of at most 16 dimensions with at most 256 nodes each")]
     TorusOnly(Protocol),
     /// The protocol needs the dimensions of a grid.
-    #[error("the routing `{0}` needs a mesh, or a torus of at most 16 dimensions with at most 256 nodes each")]
+    #[error(
+        "the routing `{0}` needs a mesh, or a torus of at most 16 dimensions with at most 256 nodes each"
+    )]
     GridOnly(Protocol),
 }
 

@@ -76,7 +76,8 @@ impl CentralNode {
     fn message(&mut self, node: NodeId, dst: NodeId, plen: usize) -> Option<Data> {
         // The payload names the flows, so the header carries flow number 0, which no flow has.
         let about = flow_handle(node.0 as u16, 0);
-        let plen = u16::try_from(plen).expect("the payload of a control packet must have fewer than 2^16 bytes");
+        let plen =
+            u16::try_from(plen).expect("the payload of a control packet must have fewer than 2^16 bytes");
         self.plane.control(CONTROL_PATH, dst.0 as u16, about, plen)
     }
 
