@@ -16,12 +16,13 @@ pub(crate) fn examine() -> Result<(String, Value), Error> {
     let feasible = memory.map(|limit| memory::feasible(limit.bytes)).transpose()?.unwrap_or_default();
 
     let unknown = || "unknown: the system does not report it".to_owned();
-    let memory_text = memory.map_or_else(unknown, |limit| limit.to_string());
+    let memory_text =
+        memory.map_or_else(unknown, |limit| format!("{limit}; a run that needs more is refused"));
     let disk_text = disk.map_or_else(unknown, |free| format!("{} free in this folder", memory::show(free.0)));
     let mut text = lines(&[
         ("raddle", raddle_lab::VERSION.to_owned()),
         ("engines", format!("{}; all of them run without privileges", engines.join(", "))),
-        ("memory for runs", format!("{memory_text}; a run that needs more is refused")),
+        ("memory for runs", memory_text),
         ("disk", disk_text),
     ]);
     text.push_str("\nfor live runs; simulations need none of this\n");

@@ -100,7 +100,7 @@ fn rounded(value: f64, digits: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The tests of the report's page (python/tests/report) check the same numbers.
+    /// The tests of the report's page (crates/cli/tests/report) check the same numbers.
     #[test]
     fn numbers_in_tables_have_four_digits() {
         let numbers =

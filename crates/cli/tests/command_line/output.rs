@@ -133,7 +133,7 @@ fn bash_completes_the_names_of_templates_figures_and_keys() {
 fn zsh_completes_names_of_figures_and_files() {
     let folder = tempfile::tempdir().unwrap();
     let script = stdout(&raddle(folder.path(), "completions zsh"));
-    assert!(script.contains("by default all papers:_raddle_targets' \\\n"), "{script}");
+    assert!(script.contains("only if you name them:_raddle_targets' \\\n"), "{script}");
     let names = "_raddle_targets() {\n    _alternative 'figures:figure:(cee cee/fig10-conflict ";
     assert!(
         script.contains(names) && script.contains(" r2c2/workloads)' 'files:file:_files'\n}\n"),

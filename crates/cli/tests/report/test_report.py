@@ -195,6 +195,16 @@ def page(request: pytest.FixtureRequest):
         assert asked <= {file.as_uri() for file in report.parent.glob("*.html")}
 
 
+def test_numbers_are_written_as_in_texts(page: Page) -> None:
+    # The numbers of the unit tests of crates/lab/src/notation.rs.
+    numbers = [0, 0.5, 2.7834, 17.928, 950, 9999.6, 58408.44, 1 / 3, -4061.3, 0.00001234]
+    written = ["0", "0.5", "2.783", "17.93", "950", "10000", "58408", "0.3333", "-4061", "0.000012"]
+    assert page.evaluate("numbers => numbers.map(shown)", numbers) == written
+    margins = [[4061.3, 1503.7], [2.5, 0.1234], [2.5, 1e-12], [2.5, None]]
+    written = ["4061 ± 1500", "2.5 ± 0.12", "2.5", "2.5"]
+    assert page.evaluate("numbers => numbers.map(([mean, margin]) => withMargin(mean, margin))", margins) == written
+
+
 def test_pictures_have_alternatives_in_both_themes(page: Page) -> None:
     sections = page.locator("nav#sections a").all_inner_texts()
     assert {"Summary", "Slowdown by size", "Over time", "Fabric", "Hot links", "Flows", "Definitions"} <= set(sections)
