@@ -18,7 +18,7 @@ impl Incremental {
         let mut left = link.capacity;
         let (mut here, mut earlier) = (0, false);
         self.elsewhere.clear();
-        for &Use { flow, weight } in &link.uses {
+        for &Use { flow, weight, .. } in &link.uses {
             let stop = self.stops[flow as usize];
             if stop.class() < class {
                 // Before the repair is complete, earlier classes may use more than the capacity.

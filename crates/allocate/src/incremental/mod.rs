@@ -121,10 +121,21 @@ struct Link {
     uses: Vec<Use>,
 }
 
-/// A flow's use of a link. `weight` is the flow's weight times its traversals.
+/// A flow's use of a link, in the link's list. `weight` is the flow's weight times its traversals.
 #[derive(Debug, Clone, Copy)]
 struct Use {
     flow: u32,
+    /// Index of the crossing in the flow's row.
+    crossing: u32,
+    weight: u64,
+}
+
+/// A flow's use of a link, in the flow's row. `weight` is the flow's weight times its traversals.
+#[derive(Debug, Clone, Copy)]
+struct Crossing {
+    link: u32,
+    /// Index of the use in the link's list.
+    place: u32,
     weight: u64,
 }
 
@@ -133,8 +144,8 @@ struct Use {
 struct Member {
     weight: f64,
     demand_bps: f64,
-    /// The flow's links, each with the flow's weight times its traversals.
-    row: Vec<(u32, u64)>,
+    /// The flow's links.
+    row: Vec<Crossing>,
     /// The latest reported rate, bit/s.
     reported_bps: f64,
     /// True if the flow is listed in `Incremental::touched`.
@@ -227,14 +238,13 @@ impl Incremental {
         (flow.weight, flow.demand_bps) = (weight, demand_bps);
         let fine = weight * f64::from(1 << (WEIGHT_BITS / 2)) * f64::from(1 << (WEIGHT_BITS / 2));
         flow.row.clear();
-        flow.row.extend(
-            row.into_iter().map(|(link, share)| (link, ((fine * f64::from(share) + 0.5) as u64).max(1))),
-        );
-        for &(link, weight) in &flow.row {
-            let link = &mut self.links[link as usize];
-            link.uses.push(Use { flow: slot, weight });
-            link.weight += weight;
-            link.room -= i128::from(weight);
+        for (crossing, (link, share)) in (0..).zip(row) {
+            let weight = ((fine * f64::from(share) + 0.5) as u64).max(1);
+            let at = &mut self.links[link as usize];
+            flow.row.push(Crossing { link, place: at.uses.len() as u32, weight });
+            at.uses.push(Use { flow: slot, crossing, weight });
+            at.weight += weight;
+            at.room -= i128::from(weight);
         }
         self.entries += flow.row.len();
         *self.classes.entry(class).or_default() += 1;
@@ -261,16 +271,16 @@ impl Incremental {
     pub fn remove(&mut self, slot: usize) {
         let flow = u32::try_from(slot).expect("a slot must fit 32 bits");
         self.lower(flow, Stop::demand(self.stops[slot].class(), 0));
-        for &(link, weight) in &self.flows[slot].row {
+        for i in 0..self.flows[slot].row.len() {
+            let Crossing { link, place, weight } = self.flows[slot].row[i];
             let link = &mut self.links[link as usize];
-            let at = link
-                .uses
-                .iter()
-                .position(|using| using.flow == flow)
-                .expect("the flow must be listed at each of its links");
-            link.uses.swap_remove(at);
+            link.uses.swap_remove(place as usize);
             link.weight -= weight;
             link.room += i128::from(weight);
+            // The last use of the list has moved to the place of the removed use.
+            if let Some(moved) = link.uses.get(place as usize) {
+                self.flows[moved.flow as usize].row[moved.crossing as usize].place = place;
+            }
         }
         self.entries -= self.flows[slot].row.len();
         if let Entry::Occupied(mut of_class) = self.classes.entry(self.stops[slot].class()) {
@@ -447,7 +457,7 @@ impl Incremental {
         self.count(old, stop);
         let fall = old.level() - stop.level();
         let row = std::mem::take(&mut self.flows[flow as usize].row);
-        for &(slot, weight) in &row {
+        for &Crossing { link: slot, weight, .. } in &row {
             let link = &mut self.links[slot as usize];
             link.room += product(fall, weight) as i128;
             if link.stopping > 0 {
@@ -468,7 +478,7 @@ impl Incremental {
         let mut stop = self.demand(flow);
         self.stops[at] = stop;
         let row = std::mem::take(&mut self.flows[at].row);
-        for &(slot, weight) in &row {
+        for &Crossing { link: slot, weight, .. } in &row {
             let link = &self.links[slot as usize];
             let more = i128::from(stop.level()) - i128::from(old.level());
             if link.stopping > 0 || more * i128::from(weight) > link.room {
@@ -488,7 +498,7 @@ impl Incremental {
         }
         self.count(old, stop);
         let more = i128::from(stop.level()) - i128::from(old.level());
-        for &(slot, weight) in &row {
+        for &Crossing { link: slot, weight, .. } in &row {
             self.links[slot as usize].room -= more * i128::from(weight);
         }
         self.flows[at].row = row;

@@ -5,9 +5,9 @@
 //! repair. Stops are unique, so the result is the same. A refill starts at the lowest stop that may be wrong,
 //! and does not change the stops before it.
 
-use super::Incremental;
 use super::full::{full_at, product};
 use super::stop::Stop;
+use super::{Crossing, Incremental};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -65,7 +65,7 @@ impl Incremental {
         let demand = self.demand(flow);
         self.count(old, demand);
         self.stops[flow as usize] = demand;
-        for &(slot, weight) in &self.flows[flow as usize].row {
+        for &Crossing { link: slot, weight, .. } in &self.flows[flow as usize].row {
             self.links[slot as usize].room += product(old.level(), weight) as i128;
         }
     }
@@ -79,7 +79,7 @@ impl Incremental {
             if stop != Stop::never(class) {
                 refill.demands.push((stop, flow));
             }
-            for &(slot, weight) in &self.flows[flow as usize].row {
+            for &Crossing { link: slot, weight, .. } in &self.flows[flow as usize].row {
                 let link = &mut self.links[slot as usize];
                 if link.rising == 0 {
                     refill.links.push(slot);
@@ -148,7 +148,7 @@ impl Incremental {
     fn freeze(&mut self, flow: u32, stop: Stop) {
         let demand = std::mem::replace(&mut self.stops[flow as usize], stop);
         self.count(demand, stop);
-        for &(slot, weight) in &self.flows[flow as usize].row {
+        for &Crossing { link: slot, weight, .. } in &self.flows[flow as usize].row {
             let link = &mut self.links[slot as usize];
             link.rising -= weight;
             link.room -= product(stop.level(), weight) as i128;
