@@ -6,8 +6,8 @@ use raddle_live::doctor::Finding;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Lists the engines, estimates how large the fabrics of runs can be, and checks whether live runs work. Returns the
-/// result as text and as JSON.
+/// Reports the version, the engines, the memory for runs, the free disk space, what live runs need, and the largest
+/// fabrics for the memory. Returns the report as text and as JSON.
 pub(crate) fn examine() -> Result<(String, Value), Error> {
     let engines = ["packet", "flow", "lockstep", "live"];
     let findings = raddle_live::doctor::examine();
@@ -17,7 +17,9 @@ pub(crate) fn examine() -> Result<(String, Value), Error> {
 
     let unknown = || "unknown: the system does not report it".to_owned();
     let memory_text = memory.map_or_else(unknown, |limit| limit.to_string());
-    let disk_text = disk.map_or_else(unknown, |free| format!("{} free in this folder", memory::show(free.0)));
+    let disk_text = disk.map_or_else(unknown, |free| {
+        format!("{} free on the file system of this folder", memory::show(free.0))
+    });
     let mut text = lines(&[
         ("raddle", raddle_lab::VERSION.to_owned()),
         ("engines", format!("{}; all of them run without privileges", engines.join(", "))),
