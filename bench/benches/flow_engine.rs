@@ -67,7 +67,8 @@ fn measure(k: u32, flows: u32) -> Outcome<String> {
     Ok(format!("{hosts:>9} {flows:>9} {set_up:>9.2} {seconds:>9.2} {events:>9} {per_event:>9.1} {peak:>9.0}"))
 }
 
-/// Returns the peak resident memory of this process in kB, or `None` if the system does not report it.
+/// Returns the peak resident memory of this process in KiB, or `None` if the system does not report it. (The system
+/// calls the unit `kB`.)
 fn resident_peak_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -86,7 +87,11 @@ fn table() -> Outcome<()> {
         let mut run = Command::new(std::env::current_exe()?);
         let output = run.args([k.to_string(), flows.to_string()]).stderr(Stdio::inherit()).output()?;
         if !output.status.success() {
-            return Err(format!("{flows} flows on switches of {k} ports: {}", output.status).into());
+            return Err(format!(
+                "the measurement with {flows} flows on {k}-port switches failed: {}",
+                output.status
+            )
+            .into());
         }
         print!("{}", String::from_utf8(output.stdout)?);
     }

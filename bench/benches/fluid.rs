@@ -1,5 +1,6 @@
 //! Measures fluid policies on one core: the microseconds that a policy needs to update all rates when a flow leaves or
-//! arrives. Many flows are active on a fat-tree at 10 Gbps, with uniform pairs and ECMP.
+//! arrives, and the milliseconds that it needs to compute all rates at the start. Many flows are active on a fat-tree
+//! at 10 Gbps, with uniform pairs and ECMP.
 //!
 //! A flow that leaves has a rate above zero, because in a simulation flows leave when they are complete. In the output,
 //! `touched` is the mean number of rates that change per arrival or departure.

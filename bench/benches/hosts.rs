@@ -4,9 +4,9 @@
 //! `cargo bench --bench hosts -- --gbps 10 --seconds 5`
 //!
 //! The benchmark needs root, TAP interfaces, `ping` and `iperf3`. `ping` measures a round trip every 10 ms. `iperf3`
-//! measures one TCP connection. A minimum-size frame carries 18 bytes over UDP. One thread hands 64 such datagrams at a
-//! time to the sending host's kernel, as fast as it can. A frame is counted when the rack hands it to the kernel of the
-//! other host.
+//! measures one TCP connection. A minimum-size frame carries a UDP datagram with 18 bytes of payload. One thread sends
+//! such datagrams as fast as it can, and hands 64 of them at a time to the sending host's kernel. A frame is counted
+//! when the rack hands it to the kernel of the other host.
 
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark measures and prints")]
 
@@ -101,7 +101,7 @@ fn small_frames(hosts: &[FrameHost; 2], seconds: u64) -> Result<(u64, f64), Box<
     let (begin, before) = (Instant::now(), received());
     while begin.elapsed().as_secs() < seconds {
         for _ in 0..100 {
-            // If the queue is full, the interface counts the drop, and the sender ignores the error.
+            // If the interface's queue is full, the interface counts the drop, and the sender ignores the error.
             let _ = sender.send(&[0; 64 * 18]);
         }
     }

@@ -39,7 +39,7 @@ fn permutation(nodes: u32) -> Vec<LongFlow> {
     ring.iter().enumerate().map(|(i, &src)| LongFlow::new(NodeId(src), NodeId(next(i)))).collect()
 }
 
-/// Draws random assignments. Each has its own random probability for the second protocol.
+/// Draws random assignments. Each assignment has its own random probability that a flow gets the second protocol.
 fn assignments(count: usize) -> Vec<Assignment> {
     let mut stream = Stream::new(1, 2, "bench/selection");
     (0..count)

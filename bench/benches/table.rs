@@ -1,10 +1,10 @@
 //! Prints a table of the packet engine's speed, with one row per workload (`docs/src/benchmarks.md` explains the
 //! columns).
 //!
-//! `cargo bench -p raddle-bench --bench table [-- WORK.. [--threads N]]`. Each measurement runs in a separate process,
-//! so that its peak memory use can be measured. Each number is the median of three measurements. Measurements on
-//! several threads alternate with measurements on one thread. Rates vary on a shared machine: compare runs side by
-//! side.
+//! `cargo bench -p raddle-bench --bench table [-- [WORK..] [--threads N]]`. By default, N is the value of the
+//! environment variable `THREADS`, or 2 if the variable is not set. Each measurement runs in a separate process, so
+//! that its peak memory use can be measured. Each number is the median of three measurements. Measurements on several
+//! threads alternate with measurements on one thread. Rates vary on a shared machine: compare runs side by side.
 
 use raddle_bench::allocator::Counting;
 use raddle_bench::works::{WORKS, Work, work};
@@ -87,7 +87,8 @@ fn measure(work: &Work, threads: usize) -> Numbers {
     ])
 }
 
-/// Returns the peak resident memory of this process in kB, or `None` if the system does not report it.
+/// Returns the peak resident memory of this process in KiB, or `None` if the system does not report it. (The system
+/// calls the unit `kB`.)
 fn resident_peak_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -102,7 +103,11 @@ fn measure_apart(work: &Work, threads: usize) -> Result<Numbers, Box<dyn Error>>
         .stderr(Stdio::inherit())
         .output()?;
     if !output.status.success() {
-        return Err(format!("`{}` on {threads} threads: {}", work.name, output.status).into());
+        return Err(format!(
+            "the measurement of `{}` failed (threads: {threads}): {}",
+            work.name, output.status
+        )
+        .into());
     }
     let text = String::from_utf8(output.stdout)?;
     let numbers: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
@@ -121,8 +126,9 @@ fn medians(samples: &[Numbers]) -> Numbers {
     }))
 }
 
-/// Returns a workload's row: all numbers of the measurement on one thread, then three numbers of the measurement on
-/// `threads` threads. These are the number of threads, the rate, and the ratio of this rate to the rate on one thread.
+/// Returns a workload's row of medians: all numbers on one thread except the number of threads, then three numbers on
+/// `threads` threads. These are the number of threads that the engine used, the rate, and the ratio of this rate to the
+/// rate on one thread.
 fn row(work: &Work, threads: usize) -> Result<String, Box<dyn Error>> {
     let (mut one, mut many) = (Vec::new(), Vec::new());
     for _ in 0..REPEATS {

@@ -19,7 +19,8 @@ pub struct Work {
     pub name: &'static str,
     /// A description of the workload in one line.
     pub summary: &'static str,
-    /// Simulated time at which measuring begins, after caches, rings and windows have reached their steady size.
+    /// Simulated time at which measuring begins, after caches, ring buffers of links and congestion windows have
+    /// reached their steady size.
     pub warm_up: Duration,
     /// Simulated time at which measuring ends.
     pub end: Duration,

@@ -96,7 +96,7 @@ fn compare(work: &Work, only: Option<&str>) {
         waiting = if *step == Step::Pop { waiting - 1 } else { waiting + 1 };
         most = most.max(waiting);
     }
-    println!("{}: {pops} events, at most {most} at once, {links} links", work.name);
+    println!("{}: {pops} events, at most {most} in the queue at once, {links} links", work.name);
     let mut expected = None;
     for (name, answer) in STRUCTURES {
         if only.is_some_and(|only| only != name) {

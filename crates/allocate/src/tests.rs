@@ -37,8 +37,8 @@ fn same(a: f64, b: f64, links: &[f64]) -> bool {
     (a - b).abs() <= 1e-9 * links.iter().copied().fold(0.0, f64::max)
 }
 
-/// Computes the rates with [`Reference`], [`WaterFill`] and [`Incremental`]. The algorithms must agree, and the rates
-/// must pass the checks.
+/// Computes the rates with [`Reference`], [`WaterFill`] and [`Incremental`], and returns those of [`WaterFill`]. The
+/// algorithms must agree, and the rates of [`WaterFill`] and [`Incremental`] must pass [`check`].
 fn rates(specs: &[Spec], links: &[f64]) -> Vec<f64> {
     let flows = flows(specs);
     let (mut slow, mut fast) = (Vec::new(), Vec::new());

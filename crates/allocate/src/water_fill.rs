@@ -1,10 +1,10 @@
 //! The efficient variant of water-filling, which raises the level (rate divided by weight) of all flows of a
 //! class together. A flow stops rising, or freezes, when one of its links is full or its demand is met.
 //!
-//! Links and demands at which flows stop wait unordered until the level comes near. They then enter a heap, ordered by
-//! level. A link is examined again only when it reaches the top of the heap. The time is typically O(Z log L), where Z
-//! is the total number of links in the rows of all flows, and L is the number of different links among them. Unused
-//! links add nothing.
+//! The links and demands that stop flows wait in an unordered list. Whenever the heap is empty, the waiting links and
+//! demands with the lowest levels move into it. The heap is ordered by level. A link is examined again only when it
+//! reaches the top of the heap. The time is typically O(Z log L), where Z is the total number of links in the rows of
+//! all flows, and L is the number of different links among them. Unused links add nothing.
 
 use crate::{Allocate, Flows, NOTHING, TIE};
 use std::cmp::Reverse;
@@ -27,9 +27,9 @@ pub struct WaterFill {
     /// Index in `links` of each link slot; valid only if the link at this index refers back to the slot.
     place: Vec<u32>,
     links: Vec<Link>,
-    /// Initial value of `rising` for each link in `links`.
+    /// For each link in `links`: the value of `rising` before any flow of the current class has stopped.
     first: Vec<f64>,
-    /// One entry for each link of each flow's row.
+    /// One entry for each pair of a flow and a link that the flow uses.
     entries: Vec<Entry>,
     heap: BinaryHeap<Reverse<Stop>>,
     /// Links and demands that stop flows at a higher level than all stops in the heap, unordered.

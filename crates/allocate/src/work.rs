@@ -31,8 +31,8 @@ impl Work {
         self.since = now;
     }
 
-    /// Returns the seconds for which the flow can pause and still meet its deadline, as of the latest update; negative
-    /// if it cannot meet the deadline.
+    /// Returns the seconds for which the flow can pause and then still meet its deadline at its maximum rate, as of the
+    /// latest update; negative if it cannot meet the deadline.
     fn slack_s(&self) -> f64 {
         (self.due.as_ps() as f64 - self.since.as_ps() as f64) / PS_PER_S - self.remaining_bits / self.max_bps
     }
@@ -49,8 +49,8 @@ impl Work {
         (self.remaining_bits / self.due.since(self.since).as_secs_f64()).min(self.max_bps)
     }
 
-    /// Returns the time from which the flow can no longer meet its deadline if it continues at its current
-    /// rate; [`Time::NEVER`] if there is no such time.
+    /// Returns the time from which the flow [is late](Self::is_late) if it continues at its current rate;
+    /// [`Time::NEVER`] if there is no such time.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     pub(crate) fn late_at(&self) -> Time {
         if self.due == Time::NEVER || self.rate_bps >= self.needs_bps() {

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "raddle", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 success, 1 a claim or check failed, 2 bad input, 3 a run or an access to a file \
-                  failed, 130 interrupted."
+    after_help = "Exit codes: 0 success; 1 a claim or check failed, or cells of a sweep cannot run; 2 bad input; 3 a \
+                  run or an access to a file failed; 130 interrupted."
 )]
 pub(crate) struct Arguments {
     /// The command to run.
@@ -68,8 +68,8 @@ pub(crate) enum Command {
     },
     /// Run an experiment.
     Run(Run),
-    /// Run every experiment of a sweep. A finished run is kept if its files are intact and it came from the same
-    /// inputs and the same program.
+    /// Run every experiment of a sweep. A finished run is kept if its files are intact and it came from the same inputs
+    /// and the same program. A live run that was disturbed by the machine runs again.
     Sweep(Sweep),
     /// Run an experiment live, with nodes that move real bytes in real time, or act on a live run.
     Live(Live),
@@ -98,7 +98,7 @@ pub(crate) enum Command {
         /// The seed, as with `--set engine.seed=N`.
         #[arg(long)]
         seed: Option<u64>,
-        /// The utility to maximize: aggregate (sum of all rates), minimum (lowest rate of a flow relative to its
+        /// The utility to maximize: aggregate (sum of all rates), minimum (lowest ratio of a flow's rate to its
         /// weight), or tenant (sum, over all sources, of the square root of the source's total rate).
         #[arg(long, default_value = "aggregate")]
         utility: String,
@@ -126,11 +126,12 @@ pub(crate) enum Command {
         /// instead.
         #[arg(long)]
         force: bool,
-        /// Number of runs that run at the same time; by default one per core.
+        /// Largest number of runs at the same time; by default one per core.
         #[arg(long)]
         threads: Option<usize>,
         /// Compare with Raddle's ledger of recorded results. The exit code is 1 if a figure with reproducible results
-        /// has changed results, verdicts or ranges, or is not in the ledger. Otherwise it is 0, even if claims fail.
+        /// has changed results, verdicts or ranges, or is not in the ledger. With this option, a claim that fails does
+        /// not make the exit code 1.
         #[arg(long)]
         check: bool,
         /// Run only figures that took at most this many seconds when they were recorded in the ledger.
@@ -157,8 +158,8 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         what: Option<Listed>,
     },
-    /// Print the completions of a shell: `raddle completions bash > /etc/bash_completion.d/raddle`. In bash and zsh they
-    /// include the names of templates, figures, schemes and keys, and in bash also the names of papers.
+    /// Print the completions of a shell: `raddle completions bash > /etc/bash_completion.d/raddle`. In bash and zsh
+    /// they include the names of templates, papers, figures, schemes and keys.
     Completions {
         /// The shell.
         shell: Shell,
@@ -181,7 +182,8 @@ pub(crate) enum Command {
         /// Run directories.
         #[arg(required = true)]
         directories: Vec<PathBuf>,
-        /// Draw slowdown by size and the distribution of FCTs into this file, .svg, .png, .pdf or .html.
+        /// Draw slowdown by size and the distribution of FCTs into this file, whose name ends in .svg, .png, .pdf or
+        /// .html.
         #[arg(long, value_name = "FILE")]
         plot: Option<PathBuf>,
         #[command(flatten)]
@@ -250,7 +252,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) engine: Option<String>,
     /// Capture the packets of these links in `packets.pcapng`, as with `--set record.pcap=LINKS`. LINKS is `all`, or a
-    /// list of pairs of nodes and of link numbers, such as `3->12,12->3,40`.
+    /// list of node pairs and link numbers, such as `3->12,12->3,40`.
     #[arg(long, value_name = "LINKS")]
     pub(crate) pcap: Option<String>,
     /// Largest number of threads; by default one per core. Several threads share one run if that is faster than one
@@ -364,7 +366,7 @@ pub(crate) enum Act {
 /// The arguments of `raddle live ctl`: the live run, and the change to make in it.
 #[derive(Debug, Args)]
 pub(crate) struct Ctl {
-    /// The process id of the live run; needed only if there are several live runs on this machine.
+    /// The process id of the live run; needed only if you have several live runs on this machine.
     #[arg(long, value_name = "PROCESS")]
     pub(crate) run: Option<u32>,
     #[command(subcommand)]
@@ -434,8 +436,8 @@ pub(crate) struct Live {
 #[group(id = "meeting", multiple = false, requires = "nodes")]
 pub(crate) struct Place {
     /// Be the host process, which waits for the other processes and collects their results. The value is the path of a
-    /// Unix socket, for processes of this machine, or an address of this machine such as `127.0.0.1:7000`, for
-    /// processes of any machine.
+    /// Unix socket, for processes of this machine, or an address of this machine such as `10.0.0.5:7000`, for processes
+    /// of any machine. An address needs `--secret`.
     #[arg(long, value_name = "SOCKET|ADDRESS", value_parser = meeting)]
     pub(crate) listen: Option<Meeting>,
     /// Join the process that listens at this socket or address.

@@ -9,9 +9,9 @@ use raddle_lab::{catalogue, figure};
 use raddle_schemes::registry::Registry;
 use std::collections::BTreeSet;
 
-/// The completion script for a shell. It has the names of templates, figures, papers, schemes, topologies, workloads
-/// and keys. For zsh, the names for `raddle reproduce` are left out. The command's parser does not have these names,
-/// because it must accept other texts too, such as the user's figure files.
+/// The completion script for a shell. It completes the names of templates, figures, papers, schemes, topologies,
+/// workloads and keys. The command's parser accepts any text for these arguments, such as the path of a user's figure
+/// file, so the names are added here.
 pub(crate) fn script(shell: Shell, registry: &Registry) -> String {
     let words = |names: Vec<String>| -> BTreeSet<String> {
         names.iter().flat_map(|name| name.split_whitespace()).map(str::to_owned).collect()
@@ -36,8 +36,8 @@ pub(crate) fn script(shell: Shell, registry: &Registry) -> String {
     if shell == Shell::Zsh { with_files(&script) } else { script }
 }
 
-/// The script for zsh, in which `raddle reproduce` completes files as well as the names of figures. A list of values
-/// completes nothing else in zsh, unlike in other shells.
+/// The script for zsh, in which `raddle reproduce` completes files as well as the names of figures. In zsh, unlike in
+/// other shells, an argument with a list of values completes only these values.
 fn with_files(script: &str) -> String {
     let mut names = String::new();
     let lines = script.lines().map(|line| match line.split_once("'*::targets -- ") {

@@ -18,7 +18,9 @@ pub(crate) fn examine() -> Result<(String, Value), Error> {
     let unknown = || "unknown: the system does not report it".to_owned();
     let memory_text =
         memory.map_or_else(unknown, |limit| format!("{limit}; a run that needs more is refused"));
-    let disk_text = disk.map_or_else(unknown, |free| format!("{} free in this folder", memory::show(free.0)));
+    let disk_text = disk.map_or_else(unknown, |free| {
+        format!("{} free on the file system of this folder", memory::show(free.0))
+    });
     let mut text = lines(&[
         ("raddle", raddle_lab::VERSION.to_owned()),
         ("engines", format!("{}; all of them run without privileges", engines.join(", "))),

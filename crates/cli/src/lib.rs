@@ -3,9 +3,9 @@
 //! [`main_with`] is the whole command, for a program that adds its own schemes.
 //!
 //! Data goes to stdout, and progress and errors go to stderr. With `--format json`, the error that ends the command
-//! goes to stdout instead, as one JSON document. Exit codes: 0 done, 1 a claim or check failed, 2 bad input, 3 a run
-//! or an access to a file failed, 130 interrupted. The exit code stays the same if the reader of stdout, such as
-//! `head`, closes the pipe.
+//! goes to stdout instead, as one JSON document. Exit codes: 0 done; 1 a claim or check failed, or cells of a sweep
+//! cannot run; 2 bad input; 3 a run or an access to a file failed; 130 interrupted. The exit code stays the same if the
+//! reader of stdout, such as `head`, closes the pipe.
 
 mod arguments;
 mod cluster;
@@ -30,7 +30,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 enum Ended {
     Done,
     CheckFailed,
-    /// A run, or a cell of a sweep, delivered no flow (its records are kept), or a cell has no finished run.
+    /// A run or a cell of a sweep delivered no flow; its records are kept. Or a sweep ended before every cell that can
+    /// run had a finished run.
     RunFailed,
     Interrupted,
 }
@@ -52,7 +53,8 @@ pub fn main_with(registry: Registry) -> ExitCode {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
     let format = arguments.format;
-    // After the first Ctrl-C the run stops and keeps its records. The second Ctrl-C ends the process at once.
+    // After the first Ctrl-C, a run stops and keeps its records; if no run has begun, the process ends. The second
+    // Ctrl-C ends the process at once.
     let handler = move || {
         if asked.swap(true, Ordering::Relaxed) {
             std::process::exit(130);

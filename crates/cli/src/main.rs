@@ -5,7 +5,7 @@ use raddle_schemes::registry::Registry;
 use std::process::ExitCode;
 
 /// Counts allocated memory. From these counts, Raddle learns how much memory the scheme takes at a node. The memory
-/// estimate of a run is based on this.
+/// estimate of a run uses this amount.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 

@@ -1,4 +1,4 @@
-//! Printing: results go to stdout, and all other text goes to stderr.
+//! Printing: results, and errors in JSON, go to stdout. All other text goes to stderr.
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use raddle_lab::figure::statements::Listed;
@@ -36,7 +36,7 @@ pub(crate) fn statements(listed: &[Listed]) -> String {
     raddle_lab::table(&std::iter::once(heads).chain(listed.iter().map(row)).collect::<Vec<_>>())
 }
 
-/// Prints a remark to stderr.
+/// Prints a warning or another message to stderr.
 pub(crate) fn warn(text: &str) {
     // A closed stderr is not an error.
     let _ = writeln!(io::stderr(), "{text}");
@@ -56,8 +56,8 @@ pub(crate) struct Bars {
     /// Number of runs that have ended, and how many of them did not run now, because they were already finished or
     /// cannot run.
     ended: Mutex<(usize, usize)>,
-    /// The errors of cells that cannot run, as far as they were printed, each with the number of the first cell that
-    /// has the error.
+    /// The errors that were printed for cells that cannot run. Each error maps to the number of the cell for which it
+    /// was printed.
     told: Mutex<HashMap<String, usize>>,
     quiet: bool,
 }
@@ -80,7 +80,8 @@ impl Bars {
         Self { all, bars, begin, ended: Mutex::default(), told: Mutex::default(), quiet }
     }
 
-    /// Reports how a cell of a sweep has ended, and estimates the time left for the sweep.
+    /// Reports how a cell of a sweep has ended. Unless the cell was stopped, also estimates the time left for the
+    /// sweep.
     pub(crate) fn end_cell(&self, cell: usize, end: &CellEnd) {
         match end {
             _ if end.is_stopped() => self.tell(cell, "", "stopped; its records are partial"),
@@ -100,8 +101,9 @@ impl Bars {
         }
     }
 
-    /// Reports that a run has ended, and estimates the time left. `what` says how the run ended. `took_time` is false
-    /// if the run did not run now, so that it does not count in the estimate.
+    /// Reports that a run has ended, and estimates the time left; after the last run, reports the total time instead.
+    /// `what` says how the run ended. `took_time` is false if the run did not run now, so that it does not count in the
+    /// estimate.
     pub(crate) fn end(&self, run: usize, what: &str, took_time: bool) {
         let mut count = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let (ended, idle) = &mut *count;
@@ -117,7 +119,7 @@ impl Bars {
         self.tell(run, &format!("{ended}/{all} "), format!("{what}, {left}").trim_end_matches(", "));
     }
 
-    /// Replaces the bar of a run by a line: `before`, the name of the run, and `what`.
+    /// Removes the bar of a run. Unless `quiet` is set, prints a line: `before`, the name of the run, and `what`.
     fn tell(&self, run: usize, before: &str, what: &str) {
         let name = self.bars[run].prefix();
         self.bars[run].finish_and_clear();

@@ -1,5 +1,6 @@
 //! Checks that the links and includes of Markdown pages, and the citations of specifications in sources, have existing
-//! targets. Also checks that the tests run with the oldest supported version of Rust.
+//! targets. Also checks that `SUMMARY.md` names every page once, and that the tests run with the oldest supported
+//! version of Rust.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

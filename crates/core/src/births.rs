@@ -8,7 +8,7 @@ use crate::{Bytes, Duration, Process, Rate, Stream, Time};
 /// births occur at any time. Births of the constant process are evenly spaced. Births of the other processes occur at
 /// the starts of slots. Except for Poisson, the first slot begins at a random time, less than one slot after the start.
 ///
-/// | process | slots between a frame and the next |
+/// | process | slots from the birth of a frame to the next birth |
 /// |---|---|
 /// | constant | 1 / load, exactly |
 /// | Bernoulli | geometric, mean 1 / load |

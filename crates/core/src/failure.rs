@@ -17,12 +17,13 @@ pub struct Change {
     pub discovery: Duration,
 }
 
-/// The number of a link's failures that are not repaired, and the time at which nodes know of the link's latest change.
+/// The number of a link's failures that are not repaired, and the time from which all nodes know of the link's latest
+/// change.
 #[derive(Default)]
 struct History {
     /// Number of failures that have not been repaired.
     failures: u32,
-    /// Time at which nodes know of the link's latest change.
+    /// Time from which all nodes know of the link's latest change.
     known: Time,
 }
 

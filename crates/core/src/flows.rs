@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 /// The flows of a run, in order of start, which is the order of their ids.
 ///
-/// The flows are stored as a list, or generated again on each pass. With generated flows, a run stores only its live
-/// flows, but each pass takes time to generate all flows. A copy of a pass continues from the position of the original.
+/// The flows are stored as a list, or generated again on each pass over them. With generated flows, a run stores only
+/// the flows that have started and not ended, but each pass must generate all flows again. A copy of a pass continues
+/// from the position of the original.
 #[derive(Clone)]
 pub struct Flows {
     count: usize,

@@ -8,11 +8,12 @@ id! {
     PortId(u16)
 }
 id! {
-    /// A directed link, numbered over the whole fabric. Each egress port has one directed link.
+    /// A directed link, numbered over the whole fabric. Each egress port has one such number, even a port without a
+    /// link.
     LinkId(u32)
 }
 id! {
-    /// The number of a flow of the workload. Flows are numbered in order of start. Only the sender's host and the
-    /// records use this number. Packets do not carry it.
+    /// The number of a flow. The flows of the workload are numbered in order of start. Packets do not carry this
+    /// number.
     FlowId(u32)
 }

@@ -3,9 +3,9 @@
 //!
 //! A [`Node`] passes packets through its parts, in any [`Runtime`].
 //!
-//! A scheme is a set of parts ([`Host`], [`Forwarder`], [`PortAgent`], [`Queue`]). A part is sans-IO: it reads no
-//! clock, socket, file or global randomness. Time is an argument, randomness is the part's own keyed [`Stream`], and
-//! the part's methods return its requests.
+//! A scheme is a set of parts ([`Host`], [`Forwarder`], [`PortAgent`], [`Queue`], [`LinkFlowControl`]). A part is
+//! sans-IO: it reads no clock, socket, file or global randomness. Time is an argument, randomness is the part's own
+//! keyed [`Stream`], and the part's methods return its requests.
 
 mod births;
 mod contract;

@@ -176,9 +176,9 @@ pub fn json(parts: &[Part]) -> Value {
     Value::Object(parts.iter().map(|part| (part.title.to_owned(), items(part))).collect())
 }
 
-/// Explains a name in the lists, a value of a key, or the name of a number in results, as text and as JSON. For a name
-/// of two words, such as `sizes web_search`, the second word suffices. All names with this second word are then
-/// explained.
+/// Explains a name in the lists, a figure, a key, a value of a key, a parameter of a scheme, an alias, or the name of a
+/// number in results, as text and as JSON. For a name of two words, such as `sizes web_search`, the second word
+/// suffices. All names with this second word are then explained.
 ///
 /// # Errors
 /// If nothing has that name, or if a figure's file or the ledger is malformed.

@@ -123,8 +123,8 @@ pub(crate) fn all() -> Vec<Definition> {
     found
 }
 
-/// The text of `markdown` without asterisks and backticks, and with only the words of each link. Links in parentheses are
-/// left out, because without its address, `([how](page.md))` says nothing.
+/// The text of `markdown` without asterisks and backticks. Of each link, only the words are kept. A link in
+/// parentheses, such as `([how](page.md))`, is left out with its parentheses, because its words alone say nothing.
 fn plain(markdown: &str) -> String {
     let mut text = String::new();
     let mut rest = markdown;

@@ -38,13 +38,13 @@ pub enum Error {
     /// A run reached its end and delivered none of its flows.
     #[error("{what}")]
     Undelivered {
-        /// The error: a sentence on the packets of the run.
+        /// The error: the number of flows, and the reasons why none of them was delivered.
         what: String,
         /// A suggested correction, if one is known.
         #[help]
         hint: Option<String>,
     },
-    /// A run failed.
+    /// A run, or another computation of the command, failed.
     #[error("the run failed: {0}")]
     Run(String),
     /// The results are complete, but could not be stored under the requested name.
@@ -73,8 +73,8 @@ impl Error {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
 
-    /// The exit code of the command: 2 for bad input, 3 for a failed run or a failed access to a file, 130 for an
-    /// interruption.
+    /// The exit code of the command: 2 for bad input, including an experiment or a run directory that cannot be read; 3
+    /// for a failed run or another failed access to a file; 130 for an interruption.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

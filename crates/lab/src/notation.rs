@@ -4,7 +4,8 @@
 //! - Tables and sentences ([`shown`]): four significant digits, and all digits before the decimal point.
 //! - Pictures ([`brief`]): at most a given number of significant digits, and a letter for thousands (k), millions (M)
 //!   and so on. In a column of a drawn table ([`column`]), the numbers also have the same letter and the same number of
-//!   decimals, if the smallest number keeps at least two digits. Only ticks that need many digits have no letter.
+//!   decimals, if the smallest number other than 0 keeps at least two digits. Ticks that need many digits ([`plain`])
+//!   never have a letter.
 
 /// A number with four significant digits, without zeros at the end of the decimals: `58408`, `2.783`, `0.5`. It has at
 /// most six decimals, and all digits before the decimal point.
@@ -21,8 +22,8 @@ pub(crate) fn shown_or_dash(number: Option<f64>) -> String {
     number.map_or("-".to_owned(), shown)
 }
 
-/// A mean and half the width of its confidence interval, which has two significant digits: `4061 ± 1500`. An interval
-/// that only rounding errors make wider than 0 is left out.
+/// A mean, and half the width of its confidence interval: `4061 ± 1500`. The half width has two significant digits. It
+/// is left out if it is 0 except for rounding errors.
 pub(crate) fn with_margin(mean: f64, margin: Option<f64>) -> String {
     match margin {
         Some(margin) if margin > 1e-9 * mean.abs() => {
@@ -59,8 +60,8 @@ pub(crate) fn plain(value: f64, digits: usize) -> String {
 }
 
 /// The numbers of a column of a table. The largest number has at most `digits` significant digits. All numbers have the
-/// letter of the largest number, and the same number of decimals: `114.2` beside `135.0`. If the smallest number would
-/// keep fewer than two digits, each number has a letter and decimals of its own: `0.031` beside `114.2`.
+/// letter of the largest number, and the same number of decimals: `114.2` beside `135.0`. If the smallest number other
+/// than 0 would keep fewer than two digits, each number has a letter and decimals of its own: `0.031` beside `114.2`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "there are from 0 to 19 decimals")]
 pub(crate) fn column(values: &[Option<f64>], digits: usize) -> Vec<Option<String>> {
     let each = |show: &dyn Fn(f64) -> String| values.iter().map(|value| value.map(show)).collect();

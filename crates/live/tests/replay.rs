@@ -53,8 +53,9 @@ fn params() -> Params {
 type Heard = (Time, Result<Event, FlowId>);
 
 /// The state of a node. The first two values are the digest and the size of the node's flow table. The first list has
-/// the rate that the node would compute for each flow of the table. The second list has the rate limit of each flow
-/// that the node sends. Each entry is a flow's key and the bits of an `f64`, in bit/s.
+/// the rate that the node would compute for each flow of the table. The second list has the rate limits of the flows
+/// that the node sends, without flows that have no limit. Each entry is a flow's handle and the bits of an `f64`, in
+/// bit/s.
 type Knowledge = (u64, usize, Vec<(u32, u64)>, Vec<(u32, u64)>);
 
 /// A node whose state the test can read, and the inputs that the node received.

@@ -17,8 +17,8 @@ pub(crate) enum Kind {
     /// Links fail or come up again. This kind comes first, so that no packet is sent over a link in the instant of its
     /// failure.
     Change,
-    /// Every node learns of a change. This kind comes before all actions of nodes in that instant, so that nodes know
-    /// which links are down at time 0 before the first flows start.
+    /// Every node learns of a change. Only changes of links come before this kind, so that nodes know which links are
+    /// down at time 0 before the first flows start.
     Discovery,
     /// A link's next packet arrives.
     Arrival,
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Credit,
     /// Flow control of a link must be called: its timer expires, or a packet that it counts has left the node.
     FlowControl,
-    /// The agent of a link's port ticks.
+    /// A tick of the agent at a link's port is due.
     PortTick,
     /// The forwarder or the topology discovery of a node ticks.
     Tick,
@@ -110,7 +110,7 @@ pub(crate) struct EventQueue {
     serving: Vec<Entry>,
     /// The `BUCKETS - 1` buckets after the current bucket. A bucket's index is its number modulo `BUCKETS`.
     wheel: Vec<Vec<Entry>>,
-    /// One bit per bucket: set if the bucket is not empty.
+    /// One bit per bucket of the wheel: set if the bucket is not empty. The current bucket's bit is clear.
     occupied: [u64; WORDS],
     /// Events that were beyond the wheel when they were pushed.
     far: BinaryHeap<Reverse<Event>>,

@@ -55,7 +55,8 @@ impl News {
     /// Calls `watch.begin(figure, runs)` if a figure has begun since the previous call of this function. Then calls
     /// `watch.hear(run, share, seconds_left, packet_hops, has_ended)` for each run whose state has changed since then.
     /// `share` is the estimated share of the run that is done, from 0 to 1. `share` and `seconds_left` are `None` while
-    /// there is no estimate ([`RunState::seconds_left`]).
+    /// there is no estimate ([`RunState::seconds_left`]). All three numbers are `None` if a run has ended without a new
+    /// state.
     fn tell(&self, py: Python<'_>, watch: Option<&Py<PyAny>>) -> PyResult<()> {
         let Latest { figure, runs } = std::mem::take(&mut *self.latest());
         let Some(watch) = watch else { return Ok(()) };

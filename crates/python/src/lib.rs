@@ -1,8 +1,8 @@
 //! The native half of the Python package. `python/raddle` holds the other half: the other classes that users see, and
 //! the type hints of this module.
 //!
-//! Functions that can take long release Python's lock while they work. Most results are JSON texts or
-//! [`table::Table`]s.
+//! The functions that check or run experiments, reproduce figures, or read tables release Python's lock while they
+//! work. Most results are JSON texts or [`table::Table`]s.
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 passes owned arguments")]
 

@@ -35,7 +35,7 @@ pub(crate) struct Definition {
     source: String,
 }
 
-/// The built-in schemes and these routings.
+/// The built-in schemes and the routings that `definitions` describe.
 pub(crate) fn registry(py: Python<'_>, definitions: Vec<Definition>) -> PyResult<Registry> {
     definitions.into_iter().try_fold(Registry::builtin(), |registry, definition| {
         let name = &definition.name;

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// A generator function of Python, such as `raddle.cluster.spread`. `spread(tasks)` yields the index of each task that
-/// has ended, with the files of its run as a dict of bytes. Between these values, it yields `None` several times a
-/// second. After the generator is closed, it begins no further task.
+/// has ended without an error, with the files of its run as a dict of bytes. Between these values, it yields `None`
+/// several times a second. After the generator is closed, it begins no further task.
 pub(crate) struct Spread {
     spread: Py<PyAny>,
     /// The exception that ended the generator.
@@ -66,7 +66,8 @@ impl Elsewhere for Spread {
 }
 
 /// Does a task in this process, and writes its files into a new directory. The task can select `routings` by their
-/// names. A signal whose handler raises an exception ends the task, such as the signal that a cancelled task gets.
+/// names. The task ends early at a signal whose handler raises an exception, such as the signal that a cancelled task
+/// gets.
 #[pyfunction]
 pub(crate) fn do_task(
     py: Python<'_>,

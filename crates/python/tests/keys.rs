@@ -109,7 +109,7 @@ impl Types {
             })
             .collect();
         let words = schema["description"].as_str().unwrap_or("The tables of an experiment.");
-        // A key such as `tcp-newreno` cannot be an attribute of a class.
+        // A key with a hyphen, such as `tcp-newreno`, or a keyword of Python cannot be an attribute of a class.
         let is_class =
             keys.iter().all(|(key, ..)| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
                 && keys.iter().all(|(key, ..)| !KEYWORDS.contains(&key.as_str()));

@@ -78,7 +78,8 @@ fn stolen() -> (u64, u64) {
 }
 
 /// Sends packets. After a start-up phase, measures for the duration `time`. Returns the throughput in Gbit/s of
-/// payload, and the share of the CPU time that other virtual machines took (steal time).
+/// payload, and the share of the CPU time that other virtual machines took (steal time). The share also covers the
+/// start-up phase.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
 fn send(provider: Provider, shape: Shape, time: Duration) -> (f64, f64) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -23,7 +23,7 @@ pub struct Info {
     pub differs: &'static [&'static str],
     /// The kind of state that the scheme's parts read: local or global.
     pub view: View,
-    /// The parameters in the table `scheme.<name>`.
+    /// The parameters: keys of the table `scheme.<name>` or, for a kind of topology, of the table `topology`.
     pub parameters: &'static [Parameter],
 }
 
@@ -51,8 +51,8 @@ pub struct Plan<'a> {
     pub congestion_points: Option<(&'a str, &'a Settings)>,
     /// Interval at which receivers report the progress of their flows; `None` turns these reports off.
     pub progress: Option<Duration>,
-    /// True if flows may be [streams](raddle_core::Flow::is_stream). Hosts then report the progress of each flow:
-    /// [`Host::carries_streams`].
+    /// True if flows may be [streams](raddle_core::Flow::is_stream). Hosts must then support streams and report the
+    /// progress of each flow, as [`Host::carries_streams`] describes.
     pub streams: bool,
     /// The largest [priority](raddle_core::Flow::priority) of any flow.
     pub most_priority: u8,
@@ -198,7 +198,7 @@ pub enum Make {
         /// Values of `scheme.routing`.
         routings: &'static [&'static str],
     },
-    /// The transport has its own hosts only. They work with the switches of any [`Routing`].
+    /// The transport has its own hosts only. They work with the forwarders of any [`Routing`].
     Hosts(fn(&Plan<'_>) -> Result<Hosts, Unfit>),
 }
 
@@ -217,8 +217,8 @@ pub struct Hosts {
     pub hear_of_departures: bool,
 }
 
-/// A routing scheme: it decides how switches forward the packets of any transport. All routings use shortest paths, and
-/// [`Transport::check_lossless`] relies on this property.
+/// A routing scheme: it decides how nodes forward the packets of any transport without forwarders of its own. All
+/// routings use shortest paths, and [`Transport::check_lossless`] relies on this property.
 #[derive(Debug, Clone)]
 pub struct Routing {
     /// Name, description and parameters.

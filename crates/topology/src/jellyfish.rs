@@ -5,7 +5,8 @@
 //! switch then has two free ports, a random link between two switches that are not its neighbours is replaced by links
 //! from the switch to both ends of this link. If two neighbours have one free port each, a random link is removed, and
 //! each of the two switches gets a link to one end of the removed link. At the end, all ports are used, except one port
-//! if the total number of ports is odd. The draw fails if there is no suitable link.
+//! if the total number of ports is odd. The draw fails if there is no suitable link, or if the finished graph is not
+//! connected.
 
 use raddle_core::Stream;
 use rustc_hash::FxHashSet;

@@ -7,7 +7,7 @@ pub struct LinkLayer {
     pub overhead: u32,
     /// Least number of bytes that a packet takes on the wire, overhead included.
     pub least: u32,
-    /// Number of bytes of the overhead between frames: preamble and gap.
+    /// Number of overhead bytes outside the frame: preamble and gap.
     pub between: u32,
 }
 
@@ -15,7 +15,7 @@ impl LinkLayer {
     /// No overhead, as in papers on rack-scale networks.
     pub const BARE: Self = Self { overhead: 0, least: 0, between: 0 };
     /// Ethernet (IEEE 802.3 §3.1.1, §4.2.3.3): 8 bytes of preamble, 14 of header, 4 of check sequence and 12 of gap
-    /// around a packet. Packets are padded to 46 bytes.
+    /// around a packet. Packets shorter than 46 bytes are padded to 46 bytes.
     pub const ETHERNET: Self = Self { overhead: 38, least: 84, between: 20 };
 
     /// Returns the number of bytes that determine the serialization delay of a packet of `size` bytes.

@@ -8,8 +8,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 const MOST: usize = 1 << 22;
 
 /// A cache of arrays. If a further array would make the total number of elements exceed the limit, the cache first
-/// drops all other arrays. No cache therefore grows with the square of the number of nodes. The limit affects only
-/// speed.
+/// drops all other arrays. No cache therefore grows with the square of the number of nodes. The limit affects memory
+/// and speed, but no result.
 #[derive(Debug)]
 pub struct Memo<K, T> {
     known: RwLock<Known<K, T>>,

@@ -51,8 +51,8 @@ impl ClosSize {
 }
 
 impl Topology {
-    /// Returns the oversubscription of an intact Clos network, from the line rates of its links, so slowed links count
-    /// as not slowed; `None` for other topologies.
+    /// Returns the oversubscription of a Clos network; `None` for other topologies, and if links have been removed. The
+    /// function uses the line rates of the links, so slowed links count as not slowed.
     #[must_use]
     pub fn oversubscription(&self) -> Option<Oversubscription> {
         let &Shape::Clos(size) = self.shape() else { return None };

@@ -8,8 +8,8 @@ use crate::{Class, Error, FlowKey, NodeId};
 /// Each header in [`Header`](crate::Header) implements this trait. `Header` also implements this trait, by calling the
 /// header that it contains. The default methods fit most headers.
 pub trait HeaderInfo {
-    /// Returns the nodes that the header names. If a control packet names only one node, or none, the
-    /// documentation of its `ends` method gives the result.
+    /// Returns the nodes that the header names. A control packet may name only one node, or none. The `ends` method of
+    /// its header type documents what it then returns.
     fn ends(&self) -> Ends;
 
     /// Returns the packet's purpose.

@@ -42,8 +42,8 @@ pub struct Segment {
     pub plen: u16,
     /// Number of the path among the paths between the two nodes (12 bits).
     pub path: u16,
-    /// Number of the link on the path that the packet is on, or takes next (4 bits). Links are counted from 0 at the
-    /// flow's source, in both directions.
+    /// Position on the path of the link that the packet is crossing or takes next (4 bits). The link at the flow's
+    /// source has number 0. A link has the same number for packets from the flow's source and for packets back to it.
     pub hop: u8,
     /// The packet's purpose.
     pub kind: Kind,

@@ -76,8 +76,8 @@ pub trait Fluid {
     /// Sets a link's capacity, in bit/s. The capacity may not exceed the largest capacity of any link at the start.
     fn set_capacity(&mut self, now: Time, link: u32, bps: f64);
 
-    /// Computes the rates at `now`, and adds to `changes` the rates that differ from the last reported rates. Returns
-    /// the next time at which the rates may change although no flow arrives or leaves and no capacity changes; `None`
-    /// if there is no such time.
+    /// Computes the rates at `now`. Adds to `changes` the rates that differ from the last reported rates, and the slots
+    /// of flows that give up. Returns the next time at which the rates may change although no flow arrives or leaves
+    /// and no capacity changes; `None` if there is no such time.
     fn settle(&mut self, now: Time, changes: &mut Changes) -> Option<Time>;
 }

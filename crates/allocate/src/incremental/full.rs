@@ -95,8 +95,8 @@ fn guessed(slot: u32, left: u128, here: u64, elsewhere: &[(Stop, u64)], guess: S
         }
     }
     let Some(left) = left.checked_sub(used) else {
-        // The guess is so high that the frozen flows alone would use more than the capacity. No flow freezes before the
-        // next guess.
+        // The guess is so high that the frozen flows alone would use more than the capacity. The next guess assumes
+        // that no flow freezes before the link is full, so it is not too high.
         let all = here + elsewhere.iter().map(|&(_, weight)| weight).sum::<u64>();
         return Err(full_at(slot, guess.class(), left, all));
     };

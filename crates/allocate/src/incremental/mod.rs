@@ -90,7 +90,7 @@ pub struct Incremental {
     entries: usize,
     /// Number of uses examined since the latest [`settle`](Self::settle).
     looked_at: usize,
-    /// The next refill recomputes this stop and all later stops; [`Stop::NONE`] if no refill is pending.
+    /// The next refill recomputes at least this stop and all later stops; [`Stop::NONE`] if no refill is pending.
     refill_from: Stop,
     /// Working memory.
     refill: Refill,

@@ -23,8 +23,8 @@ impl<K: Ord + Copy> RateTable<K> {
     }
 
     /// Returns the rates of the flows with these keys, in bit/s and in the order of `keys`, which must be ascending.
-    /// Equal keys must stand for equal flows. If the previous table did not have a key, `insert` inserts its flow and
-    /// returns the flow's slot.
+    /// A key that the previous table also had must stand for the same flow. If the previous table did not have a key,
+    /// `insert` inserts its flow and returns the flow's slot.
     pub fn rates(
         &mut self,
         keys: &[K],

@@ -27,7 +27,8 @@ pub(super) struct Refill {
 }
 
 impl Incremental {
-    /// Recomputes `from` and all later stops. All stops before `from` must be correct.
+    /// Recomputes `from` and all later stops. If the class of `from` is not the first class, recomputes all stops of
+    /// this class. All stops before `from` must be correct.
     pub(super) fn refill(&mut self, from: Stop) {
         // The capacity that earlier classes leave on a link can be determined only at level 0 of a class. A
         // refill of a class other than the first therefore starts at level 0.

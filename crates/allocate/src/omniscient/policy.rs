@@ -8,9 +8,9 @@ use raddle_core::Time;
 /// when it can no longer meet its deadline. If one link carries all flows, a [largest set of flows that together meet
 /// their deadlines](most_on_time) is served first within each class.
 ///
-/// If all flows have one class, share one link and are present from the start, the largest possible number of flows
-/// meet their deadlines. If no flow has a deadline, the mean completion time of one class on one link is the smallest
-/// possible, even if flows arrive later. For other cases no such simple optimum is known.
+/// If all flows have one class, are limited only by one common link and are present from the start, the largest
+/// possible number of flows meet their deadlines. If no flow has a deadline, the mean completion time of one class on
+/// one link is the smallest possible, even if flows arrive later. For other cases no such simple optimum is known.
 #[derive(Debug, Clone)]
 pub struct Omniscient {
     schedule: Criticality,

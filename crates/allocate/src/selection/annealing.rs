@@ -14,7 +14,7 @@ pub struct Annealing {
     /// At the end of the search, a loss of this share of the initial utility is accepted with probability
     /// 1/e. Between start and end, the share falls by a constant factor per step.
     pub cold: f64,
-    /// Number of changes tried.
+    /// Maximum number of changes that the search tries.
     pub steps: u64,
 }
 

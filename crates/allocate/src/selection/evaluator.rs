@@ -173,7 +173,7 @@ struct Fill<'a> {
     rising: Vec<f64>,
     /// The part of `rising` that comes from dense rows.
     dense: Vec<f64>,
-    /// Flows of the class with dense rows that still rise.
+    /// Flows that belong to the current class, have dense rows and still rise.
     dense_flows: Vec<u32>,
     /// The sum of a group of dense rows, each multiplied by the flow's weight.
     group: Vec<f64>,

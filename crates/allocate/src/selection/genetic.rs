@@ -7,11 +7,12 @@ use raddle_core::Stream;
 /// The genetic algorithm and its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Genetic {
-    /// Number of individuals in a generation.
+    /// Number of individuals in a generation. A generation has fewer if there are fewer possible assignments. The first
+    /// generation has more if it is too small for the present and all uniform assignments.
     pub population: usize,
     /// Probability that a bit of a child flips.
     pub mutation: f64,
-    /// Number of best individuals that survive unchanged.
+    /// Number of best individuals that survive unchanged; at least one survives, even if this is 0.
     pub elite: usize,
     /// The search ends after this many consecutive generations without a better individual.
     pub stagnant: u32,
@@ -104,9 +105,9 @@ impl Search for Genetic {
 }
 
 impl Genetic {
-    /// Creates the first generation: the present assignment, the uniform assignments, and random
-    /// assignments. For each random assignment, a probability is drawn, and each bit of its genes is 1 with
-    /// this probability.
+    /// Creates the first generation: the present assignment, the uniform assignments, and random assignments. For each
+    /// random assignment, a probability is drawn, and each bit of its genes is drawn as 1 with this probability. Each
+    /// gene is then reduced modulo the number of protocols.
     #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
     fn first_generation(
         &self,

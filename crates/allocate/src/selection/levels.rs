@@ -28,9 +28,9 @@ impl Levels {
     }
 
     /// Returns the lowest level at which a link fills up, and a link that fills up at this level; `None` if no link
-    /// carries a rising flow. `left` is the capacity left on each link, and `rising` is the sum of weight times
-    /// expected traversals over the rising flows on each link. The level at which a link fills up must not have fallen
-    /// on any link since the previous call.
+    /// carries a rising flow. `left` is the capacity that the stopped flows leave on each link, in bit/s. `rising` is
+    /// the sum of weight times expected traversals over the rising flows on each link. The level at which a link fills
+    /// up must not have fallen on any link since the previous call.
     pub(super) fn lowest(&mut self, left: &[f64], rising: &[f64]) -> Option<(f64, usize)> {
         loop {
             let mut lowest = self.bounds.peek_mut()?;

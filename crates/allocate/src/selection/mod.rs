@@ -6,7 +6,8 @@
 //! [`Search`] looks for the assignment with the highest utility. The paper's search is [`Genetic`]. The other searches
 //! serve as comparison.
 //!
-//! Searches do not use a clock. Their limit is a number of evaluations, so equal seeds find equal assignments.
+//! Searches do not use a clock: their limit is a number of evaluations. With equal seeds, a search therefore finds
+//! equal assignments.
 //!
 //! # Differs from the paper
 //! - The paper limits the time of a search. Here, the limit is a number of evaluations.
@@ -41,7 +42,7 @@ use raddle_core::Stream;
 pub enum Utility {
     /// The sum of all rates, bit/s.
     Aggregate,
-    /// The lowest rate of any flow relative to its weight, bit/s.
+    /// The lowest ratio of a flow's rate to its weight, bit/s.
     Minimum,
     /// The sum over tenants of the square root of the tenant's total rate in bit/s. The square root makes a
     /// tenant's utility grow more slowly at higher rates.

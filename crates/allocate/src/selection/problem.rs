@@ -102,7 +102,8 @@ impl Problem {
     /// source of a flow is its destination.
     ///
     /// # Panics
-    /// If a flow's weight is not above 0, its demand is negative, or `usable` does not cover the fabric's links.
+    /// If a flow's weight is not above 0, its demand is negative, or `usable` does not have exactly one capacity per
+    /// link slot.
     pub fn new(
         routing: &Routing,
         usable: &[f64],
@@ -126,7 +127,8 @@ impl Problem {
         })
     }
 
-    /// Creates a problem like [`Problem::new`], but with `row_of`, which appends the row of each flow and protocol.
+    /// Creates a problem like [`Problem::new`], but without a routing: `row_of` appends the row of a flow under a
+    /// protocol to the given vector.
     pub(super) fn of_rows(
         usable: &[f64],
         flows: Vec<LongFlow>,
@@ -241,7 +243,7 @@ impl Problem {
         &self.protocols
     }
 
-    /// Returns the number of bytes of memory for the flows' weights on links, for all protocols.
+    /// Returns the memory of the rows of all flows and protocols, in bytes.
     #[must_use]
     pub fn weight_bytes(&self) -> usize {
         size_of_val(self.sparse.as_slice()) + size_of_val(self.dense.as_slice())

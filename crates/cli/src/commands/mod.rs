@@ -531,7 +531,8 @@ impl Renamed {
     }
 }
 
-/// Shows each warning once, even if several runs cause it. If warnings are denied, a warning is an error.
+/// Shows each warning once if the output format is text, even if several runs cause it. If warnings are denied, a
+/// warning is an error.
 struct Warned {
     shown: Mutex<HashSet<String>>,
     output: Output,

@@ -1,5 +1,5 @@
-//! `raddle reproduce`: runs the experiments of papers' figures, and records the results or compares them with the
-//! ledger.
+//! `raddle reproduce`: runs the experiments of papers' figures. With `--record` it records the results in a ledger
+//! file, and with `--check` it compares them with Raddle's ledger.
 
 use super::{Renamed, Session, Warned};
 use crate::Ended;

@@ -1,6 +1,6 @@
-//! Faults around the command: a kill at a system call, a full or read-only file system, and several writers. In all
-//! cases no file of the user is lost, and every directory that has the final name of a result is complete. The same
-//! command then succeeds and leaves nothing else behind.
+//! Faults around the command: a kill at a system call, a full or read-only file system, several writers, and clocks
+//! that jump. In all cases no file of the user is lost, and every directory that has the final name of a result is
+//! complete. Once the fault is gone, the same command succeeds and leaves nothing else behind.
 //!
 //! `RADDLE_KILLS=1000` sets the number of kills and `RADDLE_KILL_SEED` sets the seed of their random choice.
 //!
@@ -83,7 +83,8 @@ fn check(folder: &Path, after: &str) {
     check_results(&folder.join("out"), after);
 }
 
-/// The path and the digest of each summary under `folder`.
+/// For each summary under `folder`: the path of its directory, relative to `folder`, and the value of its field
+/// `digest`.
 fn digests(folder: &Path) -> Vec<(PathBuf, String)> {
     let digest = |directory: PathBuf| {
         let text = fs::read_to_string(directory.join("summary.json")).ok()?;

@@ -1,4 +1,4 @@
-//! Ctrl-C while the command reads inputs, and inputs that cannot be read.
+//! Tests of Ctrl-C while the command reads inputs, and of inputs that the command refuses.
 
 #![cfg_attr(unix, expect(clippy::disallowed_methods, reason = "a process is interrupted on a real clock"))]
 #![cfg(unix)]

@@ -1,8 +1,8 @@
 //! Unmodified programs (ping, iperf3, curl) run at the hosts of a switched fabric while a link fails.
 //!
 //! Needs root, TAP interfaces, `ping`, `iperf3`, `curl`, `tshark`, `python3`, `clang` and `bpftool` (`make setup`). If
-//! one of them is missing, the tests fail and say so. If `RADDLE_NO_NAMESPACES` is set, the tests do nothing and say
-//! so.
+//! one of them is missing, the tests fail and say so. If `RADDLE_NO_NAMESPACES` is set, the tests that need namespaces
+//! do nothing and say so. The BPF test also does this if the kernel has no BTF.
 
 #![expect(clippy::print_stderr, reason = "tests that may say that they cannot run")]
 

@@ -214,7 +214,8 @@ fn a_folder_that_is_no_run_is_not_overwritten() {
 #[test]
 fn ctrl_c_leaves_valid_partial_records() {
     let folder = folder();
-    // Large flows make the run long but leave its set-up short: an interruption of the set-up leaves no records.
+    // Large flows make the run long but leave its set-up short. The interruption must come after the set-up, because an
+    // interruption of the set-up leaves no records.
     let running = "run small.toml --set workload.sizes.mean=10GB --out long";
     let mut child = command(folder.path(), running).stdout(Stdio::null()).spawn().unwrap();
     // The run writes into a directory with a temporary name. Once this directory exists, the run can be interrupted.
@@ -391,8 +392,7 @@ fn a_run_that_delivers_nothing_says_why_and_fails() {
         assert_eq!(summary["last_delivery_ps"], Value::Null);
     }
     assert_eq!(raddle(folder.path(), &format!("agree small.toml {tcp} {impossible}")).status.code(), Some(3));
-    // A sweep with failed runs has the same exit code, when it runs for the first time and when its cells already
-    // exist.
+    // A sweep with failed runs also exits with 3, both on its first run and when its cells already exist.
     fs::write(folder.path().join("queues.toml"), [SMALL, QUEUES].concat()).unwrap();
     for _ in 0..2 {
         let output = raddle(folder.path(), &format!("sweep queues.toml {tcp}"));

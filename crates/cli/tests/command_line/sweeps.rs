@@ -63,7 +63,7 @@ fn a_cell_that_cannot_run_is_told_and_the_others_run() {
     assert!(code == Some(1) && text.starts_with("1 of 4 cells cannot run:"), "{text}");
     assert_eq!((text.matches("`conga` needs").count(), told.as_str()), (1, ""));
     assert!(!folder.path().join("fast").exists());
-    // An error of the file, or of all cells, is an error of the command.
+    // If the file is invalid or no cell can run, the command fails with exit code 2.
     let wrong = grid.replace("flows = 300", "flows = 300\nflos = 3");
     fs::write(folder.path().join("grid.toml"), wrong).unwrap();
     let (code, _, told) = swept("--out wrong");

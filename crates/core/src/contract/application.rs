@@ -6,7 +6,7 @@ use crate::{Bytes, Flow, FlowId, Report, Time};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
     /// Open a flow from this host. Until the host has reported the flow's key ([`Report::Opened`]), no other
-    /// flow from this host may have the same number.
+    /// flow from this host may have the same [`FlowId`].
     Open(Flow),
     /// Append bytes to a [stream](Flow::is_stream) that the program has opened and not closed.
     Append {
@@ -20,8 +20,8 @@ pub enum Request {
         /// The stream.
         flow: FlowId,
     },
-    /// No request now. Poll again at this time, or after the host's next report. [`Time::NEVER`] means the same as
-    /// [`Request::Idle`].
+    /// No request now. The node polls again at this time at the latest, and earlier if it polls the host.
+    /// [`Time::NEVER`] means the same as [`Request::Idle`].
     WakeAt(Time),
     /// No request until the host's next report.
     Idle,

@@ -30,9 +30,10 @@ pub enum DropReason {
     LinkDown,
     /// The forwarder knows no path.
     NoRoute,
-    /// The bytes were not a valid packet.
+    /// The bytes were not a valid packet, or the forwarder found the packet invalid, for instance because a field was
+    /// missing.
     Malformed,
-    /// The packet vanished on the link.
+    /// The link lost the packet at random ([`LinkErrors`](crate::LinkErrors)).
     Lost,
 }
 
@@ -83,14 +84,16 @@ pub trait Forwarder: Send {
 
     /// A packet that had arrived by the port `arrival` has left this node's buffers. The returned credit is sent to the
     /// neighbour at that port. The credit takes the link's propagation delay and, in simulation, no bandwidth. Called
-    /// only if [`hears_of_departures`](Self::hears_of_departures) returns true. The call may change the time of the
-    /// next [tick](Self::next_tick).
+    /// only if [`hears_of_departures`](Self::hears_of_departures) returns true. The call may schedule a
+    /// [tick](Self::next_tick) if none is scheduled. It must not move a scheduled tick to an earlier time, because the
+    /// node may not notice this.
     fn departed(&mut self, _now: Time, _packet: &Packet, _arrival: PortId) -> Option<Credit> {
         None
     }
 
     /// A credit has arrived from the neighbour at `port`. Adds to `freed` the keys of held packets that may now
-    /// proceed. The call may change the time of the next [tick](Self::next_tick).
+    /// proceed. The call may schedule a [tick](Self::next_tick) if none is scheduled. As in
+    /// [`departed`](Self::departed), it must not move a scheduled tick to an earlier time.
     fn credited(&mut self, _now: Time, _port: PortId, _credit: &Credit, _freed: &mut Vec<HoldKey>) {}
 
     /// The next credit that the forwarder gives to a neighbour, and this node's port to that neighbour. Called after

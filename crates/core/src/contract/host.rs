@@ -25,7 +25,7 @@ pub enum Input<'a> {
     Packet {
         /// The packet.
         packet: &'a Packet,
-        /// The ingress port.
+        /// The ingress port; port 0 if this node itself sent the packet.
         port: PortId,
     },
     /// A packet that this node itself sent, usually a packet of this host, has left its port. Only ports with a

@@ -1,9 +1,9 @@
 //! The contracts between schemes and engines: the inputs and the possible requests of each part.
 //!
-//! An arriving packet first passes `PortAgent::arrive` and then `Forwarder::forward`, which decides whether the packet
-//! is for this node. A packet for this node is passed to `Host::handle`. Any other packet passes `PortAgent::enqueue`,
-//! the port's [`Queue`], `PortAgent::dequeue`, and the wire. A packet from the host starts at the forwarder, or at the
-//! port that the host chooses.
+//! An arriving packet first passes `PortAgent::arrive`. Packets of flow control and of topology discovery then end. For
+//! any other packet, `Forwarder::forward` decides ([`Verdict`]). A packet for this node's host is passed to
+//! `Host::handle`. A packet that is forwarded passes `PortAgent::enqueue`, the port's [`Queue`], `PortAgent::dequeue`,
+//! and the wire. A packet from the host starts at the forwarder, or at the port that the host chooses.
 
 mod application;
 mod flow_control;
@@ -28,7 +28,8 @@ pub use queue::{Admit, Queue};
 pub struct Parts {
     /// Opens, sends and receives flows.
     pub host: Option<Box<dyn Host>>,
-    /// Chooses egress ports. A node without a forwarder delivers all arriving packets to its host, and sends by port 0.
+    /// Chooses egress ports. A node without a forwarder delivers all arriving packets to its host. It sends by port 0,
+    /// unless the host chooses the port.
     pub forwarder: Option<Box<dyn Forwarder>>,
     /// A program on the host. If the node has no host, the program is never polled.
     pub application: Option<Box<dyn Application>>,

@@ -41,7 +41,7 @@ pub struct PortState {
 }
 
 impl PortState {
-    /// The limit and the remaining room, in bytes, of a queue that has no limit in bytes.
+    /// The value that stands for "no limit in bytes", both as a queue's limit and as its remaining room.
     pub const UNLIMITED: Bytes = Bytes(u64::MAX);
 
     /// An empty port that is not paused and has no limit in bytes. Its runtime knows when its queue drains. The port is

@@ -3,16 +3,18 @@
 //! All nodes know the fabric as it was built, and that all links are up at the start. A [`Discovery`] is one node's
 //! part of the protocol. It does no I/O and reads no clock. It requests actions from its node by [effects](Effect).
 //!
-//! - **Hellos.** In each period a node sends a hello over each of its links. A node considers a link down if it has
-//!   received nothing from the neighbour for three whole periods, or if the neighbour reports that it does not hear the
-//!   node. A link that fails in one direction is therefore down for both ends. It is up again when both ends hear each
-//!   other. Any packet of the neighbour proves that the neighbour is alive, but only a hello brings a link up.
+//! - **Hellos.** In each period a node sends a hello over each of its links whose port is up. A node considers a link
+//!   down if it has received nothing from the neighbour for three whole periods, or if the neighbour reports that it
+//!   does not hear the node. A link that fails in one direction is therefore down for both ends. It is up again when
+//!   both ends hear each other. Any packet of the neighbour proves that the neighbour is alive, but only a hello brings
+//!   a link up.
 //! - **Link states.** The node at which a directed link starts numbers the link's changes, and floods each change.
 //!   Other nodes forward a state the first time that they receive it, and keep the state with the highest number. A
 //!   link is down unless the states of both its directions are up.
-//! - **Catching up.** A hello carries a digest of all link states that its sender knows. A neighbour with another
-//!   digest answers with all link states that it knows, at most once per period. Nodes that were separated thus catch
-//!   up, and lost link states are sent again. There are few link states: a link that has never changed has none.
+//! - **Catching up.** A hello carries a digest of all link states that its sender knows. If the hello says that its
+//!   sender hears the neighbour, and the neighbour has another digest, the neighbour answers with all link states that
+//!   it knows, at most once per period. Nodes that were separated thus catch up, and lost link states are sent again.
+//!   There are few link states: a link that has never changed has none.
 //!
 //! Within ten periods without a change or a loss, all nodes of a component (nodes that working links connect) know the
 //! state of each link with an end in the component. They learn nothing new about other links.
@@ -68,7 +70,7 @@ pub enum Effect {
     },
 }
 
-/// Numbers of link states and hellos that a node has ignored.
+/// Counts of the link states and hellos that a node has ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ignored {
     /// Number of link states that were already known. Floods bring each state over several links.
@@ -84,6 +86,7 @@ struct Neighbour {
     /// True if anything has been received since the latest tick; true at the start.
     is_heard: bool,
     /// Number of successive whole periods in which nothing was received, at most [`Discovery::MISSES`].
+    /// Periods in which this node fell behind are not counted.
     misses: u8,
     /// True if both ends hear each other.
     is_up: bool,
@@ -180,7 +183,7 @@ impl Discovery {
         self.changed_at
     }
 
-    /// Numbers of link states and hellos that the node has ignored so far.
+    /// Returns the counts of the link states and hellos that the node has ignored so far.
     #[must_use]
     pub fn ignored(&self) -> Ignored {
         self.ignored
@@ -267,6 +270,7 @@ impl Discovery {
     }
 
     /// Sets whether the link behind a port works in both directions.
+    /// If this has changed, stores a new state of the link and floods it.
     fn set_up(&mut self, now: Time, port: PortId, up: bool) {
         let Some(neighbour) = &mut self.neighbours[port.index()] else { return };
         if neighbour.is_up == up {
@@ -279,8 +283,8 @@ impl Discovery {
         self.flood(&[state], None);
     }
 
-    /// Sends all link states to the neighbour at a port, whose digest differs. Does nothing if this node has already
-    /// done so in the current period.
+    /// Sends all link states to the neighbour at a port, because the neighbour's digest differs. Does nothing if this
+    /// node has already done so in the current period.
     fn tell_all(&mut self, port: PortId) {
         let Some(neighbour) = &mut self.neighbours[port.index()] else { return };
         if std::mem::replace(&mut neighbour.is_told, true) {

@@ -3,7 +3,7 @@
 use super::Discovery;
 use crate::{Duration, Time};
 
-/// Detects the end of a simulated run: the time at which the nodes do nothing but send hellos.
+/// Detects the end of a simulated run. From then on, the nodes do nothing but send hellos.
 ///
 /// Without topology discovery, a fabric is at rest when no event is left. With topology discovery, an engine checks at
 /// the end of each period whether anything except hellos is in flight or scheduled. The times of the checks do not
@@ -18,7 +18,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Creates the detector for a run that starts now and whose nodes send a hello every `period`.
+    /// Creates the detector for a run that starts at [`Time::ZERO`] and whose nodes send a hello every `period`.
     #[must_use]
     pub fn new(period: Duration) -> Self {
         Self { period, next_look: Time::ZERO + period, still: 0 }

@@ -476,8 +476,8 @@ impl<R: Runtime> Node<R> {
         None
     }
 
-    /// Carries out the effects of topology discovery. Returns true if the host is due a poll, because it was told of a
-    /// drop.
+    /// Carries out the effects of topology discovery. Returns true if the host is due a poll, because it received a
+    /// packet or was told of a drop.
     fn follow_discovery(&mut self, runtime: &mut R) -> bool {
         let mut due = false;
         while let Some(effect) = self.discovery.as_mut().and_then(|part| part.next_effect()) {
@@ -505,8 +505,8 @@ impl<R: Runtime> Node<R> {
         }
     }
 
-    /// Tells the forwarder that a packet has left the node's buffers, and sends the resulting credit to the neighbour
-    /// that sent the packet.
+    /// If the forwarder must be told of departures, tells it that a packet that arrived by a port has left the node's
+    /// buffers. Sends the resulting credit, if any, to the neighbour that sent the packet.
     #[inline]
     fn departed(&mut self, runtime: &mut R, packet: &Packet, arrival: Option<PortId>) {
         if !self.hears_of_departures {

@@ -22,7 +22,7 @@ enum Kind {
     Measured,
     /// A result that is a share of 1 in the summary and a percentage in the table: the quotient is shown.
     Share,
-    /// A value that identifies the run or its amount of work, such as the seed or the digest: no quotient is shown.
+    /// The seed, a number of flows, or the digest of the results: no quotient is shown.
     Given,
 }
 
@@ -118,7 +118,7 @@ impl Comparison {
         Ok(comparison)
     }
 
-    /// The names of the runs that delivered no flow, each with the error in the run's summary.
+    /// The names of the runs that failed because they delivered no flow, each with the error in the run's summary.
     #[must_use]
     pub fn failures(&self) -> Vec<(&str, &Value)> {
         let errors =
@@ -201,7 +201,7 @@ impl Comparison {
         };
         let mut charts = Vec::new();
         for p in [50.0, 99.0] {
-            let title = format!("p{p} slowdown of flows by size, {SIZE_BINS} bins");
+            let title = format!("p{p} slowdown of flows by size, up to {SIZE_BINS} bins");
             let words = [
                 title.as_str(),
                 "size of the flow (bytes)",
@@ -227,7 +227,8 @@ impl Comparison {
     }
 }
 
-/// A chart with a logarithmic x axis, the given title and axis labels, and a note below the title.
+/// A chart with the given title and axis labels, and with `note`, if any, below the title. The x axis is logarithmic.
+/// The y axis is logarithmic if `log_y` is true.
 fn chart(
     [title, x_label, y_label]: [&str; 3],
     note: Option<String>,
@@ -247,8 +248,8 @@ fn chart(
     })
 }
 
-/// The `p`-th percentile of slowdown against flow size in bytes. Each of the [`SIZE_BINS`] bins has about the same
-/// number of flows.
+/// The `p`-th percentile of slowdown against flow size in bytes, over finished flows. The flows are divided into up to
+/// [`SIZE_BINS`] bins with about the same number of flows. Bins with the same median size are merged.
 pub(crate) fn by_size(records: &Records, p: f64) -> Vec<Point> {
     let flows = records.flows.iter().filter_map(|flow| Some((flow.size as f64, flow.slowdown?)));
     let bins = stats::equal_count_bins(flows.collect(), SIZE_BINS);

@@ -37,12 +37,12 @@ const SEARCHES: [(&str, NewSearch); 6] = [
 /// The name of each utility, the utility, and its unit.
 const UTILITIES: [(&str, Utility, &str); 3] = [
     ("aggregate", Utility::Aggregate, "sum of rates, Gbps"),
-    ("minimum", Utility::Minimum, "lowest rate relative to weight, Gbps"),
+    ("minimum", Utility::Minimum, "lowest ratio of rate to weight, Gbps"),
     ("tenant", Utility::PerTenant, "sum over sources of the square root of the source's rate in Gbps"),
 ];
 
-/// Maximum memory for the link weights of one protocol, in bytes. There is one weight for each flow and link. All flows
-/// of the experiment count as active at once, so there may be many weights.
+/// Maximum memory for the link weights of one protocol, in bytes, estimated as one weight for each flow and link. All
+/// flows of the experiment count as active at once, so there may be many weights.
 const MOST_BYTES: usize = 4 << 30;
 
 fn named<T: Copy>(what: &str, name: &str, known: &[(&'static str, T)]) -> Result<(&'static str, T), Error> {

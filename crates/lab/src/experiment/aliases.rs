@@ -2,8 +2,9 @@
 //! `10 Gbps`.
 //!
 //! Aliases are replaced before an experiment is read, so the resolved experiment and its digest contain the declared
-//! names. Each replacement gives a [`Note`], which the lint `alias` shows. The aliases of a name are declared with its
-//! key ([`Key::also`](super::keys::Key::also)), and the aliases of a unit with its quantity.
+//! names. Each replacement gives a [`Note`], which the lint `alias` shows. The aliases of a unit are declared with its
+//! quantity. The aliases of a name are declared with its key ([`Key::also`](super::keys::Key::also)), except spellings
+//! that differ only in capitals, hyphens, underscores and spaces.
 
 use super::ROOT;
 use super::keys::{Declared, Keys};
@@ -16,7 +17,8 @@ use raddle_schemes::registry::Registry;
 /// An alias that an experiment used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// The dotted key whose value is the alias.
+    /// The dotted key whose value is the alias. For a scheme's table, such as `scheme.tcp`, the alias is the last part
+    /// of the key.
     pub(crate) key: String,
     /// The alias.
     pub(crate) alias: String,
@@ -37,8 +39,7 @@ pub(super) fn same<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Opti
     let plain = |name: &str| name.replace(['-', '_', ' '], "").to_lowercase();
     let name = plain(name);
     let mut same = names.filter(|other| plain(other) == name);
-    // If two declared names match, they have different meanings, such as a parameter in bits and a parameter in bytes.
-    // Neither is chosen.
+    // If two declared names match, they have different meanings, so neither is chosen.
     same.next().filter(|_| same.next().is_none())
 }
 

@@ -51,8 +51,8 @@ pub struct Engine {
     pub time_limit: Option<Time>,
     /// The flow engine computes rates only at multiples of this time. If `None`, it computes them at every event.
     pub grid: Option<Duration>,
-    /// Time between two hello messages. Nodes detect failed links by missing hello messages. `None` if the engine
-    /// informs nodes of failures.
+    /// Time between two hello messages. A node concludes that a link has failed if hello messages stop arriving on the
+    /// link. `None` if the engine informs nodes of failures.
     pub hellos: Option<Duration>,
     /// The hosts of a live run if they are network namespaces; `None` for the hosts of the scheme.
     pub hosts: Option<Namespaces>,
@@ -240,7 +240,7 @@ impl QueueLengths {
 pub struct Pcap {
     /// The links whose packets are captured: `all`, or a list of node pairs and link numbers such as `3->12, 40`.
     pub links: String,
-    /// Number of bytes kept of each frame.
+    /// Maximum number of bytes that are kept of each frame, from the start of the frame.
     pub snap: u32,
 }
 
@@ -270,7 +270,7 @@ keys! {
         /// Links whose packets are captured in `packets.pcapng`: `all`, or a list of node pairs and link numbers such
         /// as `3->12, 40`.
         PCAP: String = Key::new("pcap").example("\"all\"");
-        /// Bytes that the capture keeps of each frame. Only with `pcap`.
+        /// Maximum number of bytes that the capture keeps of each frame, from the start of the frame. Only with `pcap`.
         PCAP_SNAP: Bytes = Key::new("pcap_snap")
             .or("\"128 B\"")
             .such("from 1 to 262144 bytes", |&Bytes(snap)| (1..=Pcap::MOST).contains(&snap));

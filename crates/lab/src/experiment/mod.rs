@@ -53,7 +53,7 @@ keys! {
     /// `[[claim]]`, `[scale]` and `[compute]`.
     pub(crate) ROOT = "" {
         /// The folder to which names of files in the experiment are relative. By default, the folder of the
-        /// experiment's file.
+        /// experiment's file. A relative `folder` is itself relative to that default folder.
         FOLDER: String = Key::new("folder").example("\"/home/me/experiments\"");
         /// The fabric.
         TOPOLOGIES: Inner = Key::new("topology").table(&topology::TOPOLOGY).example("{ kind = \"torus\", … }");

@@ -36,7 +36,7 @@ pub enum Cause {
         file: String,
         /// The expected content.
         what: &'static str,
-        /// The error in the file, with its position.
+        /// The error in the file, with its position if the position is known.
         why: String,
     },
     /// The text is not TOML.
@@ -159,14 +159,14 @@ impl Cause {
                 Some(meant(name, known).unwrap_or_else(|| one_of(known)))
             }
             Self::MissingKey { example, .. } => Some(format!("for example: {example}")),
-            Self::MissingTable { name, begins } => Some(format!("for example: [{name}] {begins} …")),
+            Self::MissingTable { name, begins } => Some(format!("write [{name}], and below it keys such as {begins}")),
             Self::Quantity(error) => Some(error.hint()),
             Self::OutOfRange { hint, .. }
             | Self::Contradiction { hint, .. }
             | Self::NoSuchHost { hint, .. }
             | Self::RouteTooLong { hint, .. } => Some(hint.clone()),
             Self::BadOverride => Some("for example: --set scheme.transport=pfq".to_owned()),
-            Self::Duplicate { what, .. } => Some(format!("give each {what} a different name")),
+            Self::Duplicate { what, .. } => Some(format!("rename one of the two {what}s")),
             Self::SelfFlow(_) => Some("give another node as `dst`".to_owned()),
             Self::Unreachable { .. } => Some(
                 "possible reasons: the topology is not connected, all paths lead through hosts that do not relay, \

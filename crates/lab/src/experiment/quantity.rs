@@ -99,8 +99,9 @@ impl Quantity for Bytes {
 /// The reason why a text is not a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// The text does not begin with a number.
-    #[error("`{text}` must begin with a number such as 10 or 0.5")]
+    /// The text is not a number with a unit: the number is missing or malformed, or a frequency has no slash before its
+    /// unit.
+    #[error("`{text}` cannot be read as a number with a unit")]
     NoNumber {
         /// The text.
         text: String,

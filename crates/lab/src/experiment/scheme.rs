@@ -14,10 +14,9 @@ use raddle_schemes::registry::Registry;
 use raddle_schemes::scheme::{CongestionPoint, FlowControl, Info, QueueDiscipline, Transport, View};
 use raddle_topology::Topology;
 
-/// The limits and ECN thresholds of the FIFO of an egress port. The limits count the packet in service. At ports with
-/// an agent (congestion points, D3, PDQ, RCP), the limits do not count that packet, and the thresholds have no effect.
-/// A port whose host waits for the departure of each packet (CEE, DCQCN) has no FIFO, so it has neither limits nor
-/// thresholds.
+/// The limits and ECN thresholds of the FIFO of an egress port. The limits count the packet in service, except at ports
+/// with an agent (congestion points, D3, PDQ, RCP). At these ports, the thresholds have no effect. A port whose host
+/// waits for the departure of each packet (CEE, DCQCN) has no FIFO, so it has neither limits nor thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueueLimits {
     /// Maximum number of bytes in the queue; `None` for no limit.
@@ -37,8 +36,7 @@ pub struct QueueLimits {
 pub struct Scheme {
     /// The transport, from the registry.
     pub transport: Transport,
-    /// The state that the parts of the scheme read: only that of their own node, or also the current state of other
-    /// nodes.
+    /// Whether the parts of the scheme read only the state of their own node, or also the current state of other nodes.
     pub view: View,
     /// The name of the routing, which the transport supports.
     pub routing: String,
@@ -50,7 +48,8 @@ pub struct Scheme {
     pub routing_settings: Settings,
     /// Limits and ECN thresholds of FIFO egress queues.
     pub queue: QueueLimits,
-    /// The queue discipline of egress ports, and its parameters; `None` for FIFO.
+    /// The queue discipline of egress ports, and its parameters; `None` for the transport's own queues, or for FIFOs if
+    /// the transport has none.
     pub discipline: Option<(QueueDiscipline, Settings)>,
     /// The flow control of links, and its parameters.
     pub flow_control: Option<(FlowControl, Settings)>,
@@ -109,8 +108,8 @@ keys! {
         PROFILE: Name = Key::new("profile").or("\"none\"").registered("profile", |registry| {
             and_none(registry.profiles().iter().map(|profile| (profile.name.to_owned(), profile.summary)).collect())
         });
-        /// The egress queues of all ports. If left out, ports have the transport's own queues, if it has any.
-        /// Otherwise, they have `strict` queues if links have flow control, and unbounded FIFOs if not.
+        /// The egress queues of all ports. The default is the transport's own queues. For a transport without
+        /// queues of its own, the default is `strict` queues if links have flow control, and unbounded FIFOs if not.
         QUEUE: Kinded = Key::new("queue").table(&QUEUE_KEYS).example("{ kind = \"fifo\", limit = \"150 KB\" }");
     }
 

@@ -184,8 +184,8 @@ pub struct Outcome {
     /// The part of the claim that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,
     /// True if the claim holds. `None` if it was not measured. A claim was not measured if its number is missing and a
-    /// live run of the figure was not faithful. It was also not measured if the claim limits the interval over seeds,
-    /// and this interval is too wide or missing.
+    /// live run of the figure was not faithful. A claim with a number was not measured if the claim limits the interval
+    /// over seeds, and this interval is too wide or missing.
     pub ok: Option<bool>,
 }
 
@@ -301,7 +301,8 @@ impl Claim {
         }
     }
 
-    /// Returns an error, at the claim's item, if no cell records the quantity that the claim judges.
+    /// Returns an error if no cell records the quantity that the claim judges. The error points to `item`, the claim's
+    /// entry in the experiment's text.
     pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
         self.number.check_recorded(item, cells)
     }

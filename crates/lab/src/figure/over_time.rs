@@ -1,5 +1,5 @@
-//! Measures over simulated time, in a window or in each interval: the data that hosts receive, and the queue lengths of
-//! ports.
+//! Measures over simulated time, in a window or in each interval: throughput, late packets, port changes and jitter of
+//! flows, and the queue lengths of ports.
 
 use super::condition::Where;
 use super::measure::{FROM, SHARE_OF, TO};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A quantity that is recorded for each flow and interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
-    /// Bytes of all packets that arrive.
+    /// Application bytes of all packets that arrive, in order or not.
     Throughput,
     /// Bytes delivered in order.
     InOrder,
@@ -89,8 +89,9 @@ impl Window {
         bytes as f64 * 8e3 / ps.max(1) as f64 / self.share_of.unwrap_or(1.0)
     }
 
-    /// The id and the measured value of each flow. A flow has no late share if its late packets are not recorded, and
-    /// no jitter if its delays are not recorded. Flows without a value are left out.
+    /// The id and the measured value of each flow. A flow has a late share only if packets of the flow arrived in the
+    /// window and their late packets are recorded. The same holds for jitter and recorded delays. Flows without a value
+    /// are left out.
     pub(super) fn of_flows<'a>(
         &self,
         received: Received,
@@ -123,8 +124,9 @@ impl Window {
         sums.into_iter().filter_map(value).collect()
     }
 
-    /// For each interval within the window: its start in picoseconds, and the quantity `received` of all `flows`
-    /// together. A rate is in the unit of [`Self::rate`], and any other quantity in the unit of [`amount`].
+    /// For each interval within the window that has a record of any flow: its start in picoseconds, and the quantity
+    /// `received` of all `flows` together. A rate is in the unit of [`Self::rate`], and any other quantity in the unit
+    /// of [`amount`].
     pub(super) fn series<'a>(
         &self,
         received: Received,

@@ -15,7 +15,7 @@ const FIGURES: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/figur
 pub(super) struct File {
     pub(super) paper: String,
     pub(super) figure: String,
-    /// The path that messages show for the file.
+    /// The path of the file, as messages show it. For an embedded figure, this is the path in Raddle's source tree.
     pub(super) path: PathBuf,
     pub(super) text: Cow<'static, str>,
 }

@@ -42,8 +42,10 @@ enum Kind {
     Ccdf,
     /// A statistic against the size of flows. The flows of all seeds are pooled and divided into bins by size.
     BySize,
-    /// A statistic along the labels of a sweep, with error bars over seeds. If `relative_to` is set, each value is
-    /// divided by the value that has this label.
+    /// A statistic along the labels of a sweep, with error bars over seeds. If `relative_to` is set, it is the label of
+    /// a curve, and each value is divided by that curve's value at the same place. If the labels of the curves' sweep
+    /// stand on the x axis, `relative_to` is one of them, and all values of a curve are divided by the curve's value
+    /// there.
     Along { sweep: String, relative_to: Option<String>, mark: Mark, errors: Errors },
     /// A measure over simulated time, averaged over seeds. If `each` is not empty, each label of `by` has one curve for
     /// each of these named sets of flows or links.
@@ -191,7 +193,8 @@ impl Plot {
         Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
     }
 
-    /// Returns an error, at the plot's item, if no cell records the plot's quantity.
+    /// Returns an error if no cell records the plot's quantity. The error points to `item`, the plot's entry in the
+    /// experiment's text.
     pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
         self.measure.check_recorded(item, cells)
     }
@@ -362,8 +365,8 @@ impl Plot {
         self.plane(self.note(runs, &[]), (sweep.to_owned(), self.label()), ticks, mark, series)
     }
 
-    /// The name of the quantity that the plot shows, with its unit. If the plot shows a statistic, the statistic's name
-    /// is included.
+    /// The name of the quantity that the plot shows, with its unit. If the plot shows a statistic other than the mean,
+    /// the statistic's name is included, unless the curves name the statistics (`stats`).
     fn label(&self) -> String {
         match &self.kind {
             Kind::Cdf | Kind::Ccdf | Kind::Series { .. } => self.measure.label_of_values(),
@@ -377,7 +380,8 @@ impl Plot {
         self.title.clone().unwrap_or_else(|| self.label())
     }
 
-    /// The noun for what the sizes of the plot's samples count: `flows` for a quantity of flows, otherwise `samples`.
+    /// The word for the values of a sample in captions and axis labels: `flows` for a quantity of flows, otherwise
+    /// `samples`.
     fn sampled(&self) -> &'static str {
         if self.measure.is_of_flows() { "flows" } else { "samples" }
     }
@@ -398,7 +402,7 @@ impl Plot {
             return None;
         }
         let errors = match &self.kind {
-            Kind::Cdf | Kind::Ccdf | Kind::BySize => return None, // There is no curve.
+            Kind::Cdf | Kind::Ccdf | Kind::BySize => return None, // Without a caption, there is no curve.
             Kind::Series { .. } | Kind::Cells { .. } => "",
             Kind::Along { errors: Errors::Range, .. } => "; error bars: smallest to largest seed",
             Kind::Along { errors: Errors::Interval, .. } => "; error bars: 95% interval of the mean",
@@ -431,7 +435,8 @@ impl Plot {
 }
 
 /// The points of a curve over simulated time. Times are in milliseconds, and values are averaged over seeds. If a run
-/// has several values for one time, they are summed.
+/// has several values for one time, they are summed. If only some runs have a value at a time, the others count as 0
+/// there.
 fn over_time(curve: &Curve, runs: &[Run]) -> Vec<Point> {
     let mut sums: BTreeMap<u64, f64> = BTreeMap::new();
     let mut seeds = 0;

@@ -387,7 +387,8 @@ mod tests {
         assert_eq!(of(&statement(&[], None), ["holds", "holds"]), Verdict::NoClaim);
     }
 
-    /// The command `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes the page and the README.
+    /// The command `RADDLE_WRITE=1 cargo test -p raddle-lab statements` writes the page, and replaces the README's line
+    /// that counts the statements.
     #[test]
     fn the_page_of_statements_and_the_readme_are_current() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,5 +1,5 @@
-//! Warns of a load above 1. Flows then arrive faster than the fabric can carry them, and the backlog of hosts grows
-//! throughout the run. Completion times then depend on the length of the run.
+//! Warns of a load above 1. Flows then arrive faster than the fabric can carry them, and queues grow until the last
+//! flow has started. Completion times then depend on the number of flows.
 //!
 //! The load is computed from the drawn flows. It differs from the requested load if there are few flows with
 //! heavy-tailed sizes. There is no check of listed flows, of flows with arrivals of kind `fixed`, or of flows that

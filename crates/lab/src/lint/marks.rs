@@ -24,7 +24,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
 }
 
 /// DCTCP's smallest marking threshold in bytes, C x RTT / 7 (Alizadeh et al., SIGCOMM 2010, §3.4, eq. 13), but at least
-/// a packet. RTT is the longest base round trip. Returns the threshold and the RTT; `None` without flows and ranks.
+/// a full packet. C is the rate of the fastest host link, and RTT is the longest base round trip. Returns the threshold
+/// and the RTT; `None` without flows and ranks.
 pub(super) fn threshold(subject: &Subject<'_>) -> Option<(u64, raddle_core::Duration)> {
     let (round_trip, ..) = subject.base_round_trip()?;
     let product = subject.line_rate().bytes_in(round_trip).0;

@@ -13,6 +13,9 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         format!(
             "`limit` is {limit}, and a full packet has {packet} B with its headers, so every full packet is dropped"
         ),
-        format!("give `limit` at least {}, or leave it out for an unbounded queue", Bytes(packet)),
+        format!(
+            "give `limit` at least {}, or leave it out for a queue without a limit in bytes",
+            Bytes(packet)
+        ),
     )]
 }

@@ -1,5 +1,6 @@
-//! Warns of RTOs that are shorter than a round trip, so that packets are retransmitted before their acknowledgements
-//! can arrive. Also warns of a minimum RTO below the 1 s of RFC 6298 on a network with wide-area round trips.
+//! Warns of timeouts (`rto`, `initial_rto`, `syn_timeout`) that are shorter than a base round trip, so that packets are
+//! retransmitted before their acknowledgements can arrive. Also warns of a minimum RTO below the 1 s of RFC 6298 on a
+//! network with wide-area round trips.
 
 use super::{Finding, Subject, duration};
 use raddle_core::Duration;

@@ -1,6 +1,6 @@
-//! Warns of thresholds that do not fit the fabric's rates and delays. These are values that were chosen for links of
-//! another rate, and marking thresholds that are too low for DCTCP to keep a link busy. Also warns of thresholds at
-//! which pauses or drops begin before marks have their full effect. (PFC without headroom is an error.)
+//! Warns of parameters that do not fit the fabric's rates and delays: values below half of their default, profiles for
+//! links of another rate, and marking thresholds that are too low for DCTCP to keep a link busy. Also warns of
+//! thresholds at which pauses or drops begin before marks have their full effect. (PFC without headroom is an error.)
 
 use super::marks::threshold;
 use super::{Finding, Subject, bytes};
@@ -93,7 +93,8 @@ fn marks_after_pauses(
     })
 }
 
-/// Finds a marking threshold of FIFO queues that is not below the queue limit, or is below DCTCP's minimum.
+/// Finds a marking threshold of FIFO queues that is not below the queue limit. With DCTCP, also finds a marking
+/// threshold below DCTCP's minimum.
 fn marks_of_queue(subject: &Subject<'_>) -> Option<Finding> {
     let (scheme, packet) = (&subject.prepared.experiment.scheme, subject.packet());
     let limits = scheme.queue;

@@ -1,5 +1,5 @@
 //! Warns of measurements that would measure nothing: a warm-up of a figure that covers all flows, record intervals
-//! longer than the run, and plots or claims whose window opens at the end of the run or later.
+//! longer than the time limit, and plots or claims whose window opens at the time limit or later.
 
 use super::{Finding, Subject};
 use crate::experiment::{Fraction, Read as _, Table, Value, list, table_in};

@@ -57,7 +57,7 @@ pub(crate) struct Peak {
     load: Load,
 }
 
-/// The largest load at one time.
+/// The largest numbers of live flows and of their bytes in the network. The two maxima can occur at different times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     /// Largest number of live flows at one time.
@@ -162,7 +162,7 @@ impl Peak {
         self.load.flows > self.most
     }
 
-    /// The largest load at one time.
+    /// The largest load of the flows that have been added.
     pub(crate) fn load(&self) -> Load {
         self.load
     }
@@ -192,7 +192,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Adds the memory of the largest load at one time: of flows, their packets, and ranks.
+    /// Adds the memory of the largest load: of flows, their packets, and ranks.
     pub(crate) fn with_load(self, load: Load, ranks: u64, each: Each) -> Self {
         let packets = load.bytes.min(each.room).div_ceil(each.payload.max(1));
         Self {

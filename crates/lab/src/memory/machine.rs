@@ -1,5 +1,5 @@
-//! The memory limit of an experiment. If the user sets no limit, it is the lower of two limits: the memory available on
-//! the machine, and the limit of this process's control group (cgroup version 1 or 2).
+//! The memory limit of an experiment. If the user sets no limit, it is the lowest of these: the memory available on the
+//! machine, and the limits of this process's control group and of its ancestors (cgroup version 1 or 2).
 
 use raddle_core::Bytes;
 use std::fmt;

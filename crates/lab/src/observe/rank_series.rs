@@ -169,7 +169,8 @@ impl UnderWay {
         self.messages += 1;
     }
 
-    /// Ends one message. If no other message is under way, returns the time since which at least one was.
+    /// Ends one message. If this was the last message under way, returns the start of the period in which messages were
+    /// under way without a break.
     fn end(&mut self) -> Option<Time> {
         self.messages = self.messages.saturating_sub(1);
         (self.messages == 0).then_some(self.since)

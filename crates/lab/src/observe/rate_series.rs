@@ -92,7 +92,7 @@ impl RateSeries {
         }
     }
 
-    /// Counts the bytes of a fluid flow that were sent during a span of constant rate.
+    /// Counts the application bytes of a fluid flow that were sent during a span of constant rate.
     pub(crate) fn sent(&mut self, sent: &Sent<'_>, flow: &FlowRecord) {
         let rate = sent.payload / sent.to.since(sent.from).as_ps().max(1) as f64;
         for column in [Some(flow.src as usize), self.columns.get(&flow.id).copied()].into_iter().flatten() {

@@ -172,8 +172,9 @@ impl Series {
         }
     }
 
-    /// Divides a packet among the intervals in which the link sends its bits, so that no interval has more bits than the
-    /// link can send.
+    /// Divides a packet among the intervals in which the link sends its bits, so that no interval has more bits than
+    /// the link can send. If a packet began before the first interval, all its bits count as sent after the start of
+    /// that interval.
     fn traffic_of_packet(
         &mut self,
         sent: Time,

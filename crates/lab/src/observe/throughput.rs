@@ -8,9 +8,9 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// For each flow and interval, counts the packets and bytes on the last link of the flow's path, and the changes of
-/// port at switches. Also sums the absolute differences between the delays of successive packets, and stores the
-/// numbers of in-order bytes and of late packets that the receiver reports.
+/// For each flow and interval, counts the packets and payload bytes that the last link of the flow's path sends, by the
+/// time of their arrival, and the changes of port at switches. Also sums the absolute differences between the delays of
+/// successive packets, and stores the numbers of in-order bytes and of late packets that the receiver reports.
 pub(crate) struct Throughput {
     interval: Duration,
     topology: Arc<Topology>,
@@ -141,9 +141,10 @@ fn birth(packet: &Packet) -> Option<Time> {
 }
 
 impl Live {
-    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns true if this port differs from the
-    /// port of the previous packet. Queues differ in length, so packets sent earlier may still leave by the old port
-    /// after the switch has changed to a new port. Overtaken packets are therefore ignored.
+    /// Notes that the flow's packet at `position` leaves a switch by `link`. Returns true if the port has changed since
+    /// the packet with the largest position so far. Queues differ in length, so packets sent earlier may still leave by
+    /// the old port after the switch has changed to a new port. A packet is therefore ignored if its position is not
+    /// larger than all earlier positions.
     fn changes_port(&mut self, switch: NodeId, position: Position, link: LinkId) -> bool {
         let Some(left) = self.left.iter_mut().find(|left| left.0 == switch) else {
             self.left.push((switch, position.unwrapped(0), link));

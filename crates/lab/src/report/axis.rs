@@ -11,7 +11,7 @@ pub(super) struct Axis {
     tos: Vec<u64>,
     begin: u64,
     length: u64,
-    /// Number of intervals.
+    /// Number of intervals from the first to the last, including intervals without rows.
     pub(super) count: usize,
 }
 

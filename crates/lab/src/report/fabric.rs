@@ -1,8 +1,9 @@
 //! The fabric as the report draws it: nodes in tiers, in a grid or as a graph, and one edge for all links between two
 //! drawn nodes.
 //!
-//! In a large fabric, one node stands for all hosts that have links only to the same switch. One edge stands for the
-//! links of these hosts, and has the load of the busiest of these links.
+//! In a fabric that is not a grid and has more than [`MOST_HOSTS`] hosts, one node stands for all hosts that have links
+//! only to the same switch. One edge stands for the links of these hosts, and has the load of the busiest of these
+//! links.
 
 use crate::observe::uplinks::tiers;
 use raddle_core::{LinkId, NodeId};

@@ -51,7 +51,7 @@ impl Groups {
     /// the labels of runs that are of a sweep or a figure.
     ///
     /// # Errors
-    /// If a directory is not that of a run.
+    /// If a directory is not a run directory, or if its summary has another schema version.
     pub(super) fn read(directories: &[PathBuf], labels: &BTreeMap<PathBuf, Labels>) -> Result<Self, Error> {
         let mut groups: Vec<Group> = Vec::new();
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();

@@ -10,7 +10,7 @@ use raddle_topology::Topology;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// A link in an interval.
+/// The load and the queue of a link in an interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     /// The share of the link's capacity that the link's traffic took.
@@ -21,7 +21,8 @@ struct Cell {
 /// The cells of a run. Each interval has a row with one cell for each link.
 struct Series {
     axis: Axis,
-    /// Throughput in each interval, in Gbit/s, of the application bytes that reach their destination hosts.
+    /// Throughput in each interval, in Gbit/s, of the application bytes that links send to their destination hosts.
+    /// Packets that are lost on these links are included.
     throughput_gbps: Vec<f64>,
     rows: Vec<Vec<Cell>>,
 }
@@ -48,7 +49,8 @@ impl Series {
 }
 
 /// The series in `file` as JSON: of all links together, of each drawn edge, and of each link whose number is in `hot`.
-/// Queues are left out if no queue ever held a byte, as in the flow engine. `None` if the run did not record series.
+/// Queues are left out if every sampled queue was empty, as in the flow engine. `None` if the run did not record
+/// series.
 pub(super) fn json(
     file: &Path,
     topology: &Topology,

@@ -1,4 +1,4 @@
-//! The ideal FCT of a flow: its FCT if it were alone on the fabric.
+//! The ideal FCT of a flow: its FCT if it were alone on one shortest path.
 
 use raddle_core::{Bytes, Duration, Flow, NodeId, Rate};
 use raddle_records::{Framing, Ideal, ideal_cut_through, ideal_store_and_forward};

@@ -36,7 +36,7 @@ pub fn read(directory: &Path) -> Result<Value, Error> {
 
 /// The error about a file that is missing from a run directory or is invalid.
 pub(crate) fn not_a_run(path: &Path, why: impl fmt::Display) -> Error {
-    let hint = "give a directory that Raddle wrote; that of a run holds summary.json".to_owned();
+    let hint = "give a directory that Raddle wrote; a run directory holds summary.json".to_owned();
     Error::Usage { what: format!("{}: {why}", path.display()), hint }
 }
 

@@ -87,7 +87,7 @@ pub struct Control<'a> {
     pub stop: &'a AtomicBool,
     /// Called now and then with the state of the run.
     pub progress: &'a mut dyn FnMut(&RunState),
-    /// Number of threads for the run. The results do not depend on this number.
+    /// Number of threads for the packet engine. Other engines ignore it. The results do not depend on this number.
     pub threads: Threads,
 }
 
@@ -110,8 +110,8 @@ pub struct Outcome {
     pub paths: Vec<PathRecord>,
     /// Throughput of senders and of the largest flows in each interval, if the experiment asks for series.
     pub rate_series: Vec<RateSeriesRecord>,
-    /// The times for which each rank computed, sent and received in each interval, if the experiment asks for series and the
-    /// workload is a program.
+    /// The times for which each rank computed, sent and received in each interval, if the experiment asks for series
+    /// and the workload is a program.
     pub rank_series: Vec<RankSeriesRecord>,
     /// One row per directed link with flow control.
     pub flow_control: Vec<FlowControlRecord>,
@@ -341,14 +341,14 @@ pub(crate) fn retransmissions<'h>(
     topology.nodes().flat_map(of_host).collect()
 }
 
-/// Refuses a run that lost or created packets or application bytes. `inside` is the number of packets still inside the
-/// fabric.
+/// Refuses a run in which packets or application bytes are not conserved. `inside` is the number of packets still
+/// inside the fabric.
 fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
     if totals.sent != totals.delivered + totals.dropped + inside {
         return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside the fabric")));
     }
     let ended = totals.delivered_bytes + totals.dropped_bytes;
-    // The number of bytes in unreadable packets is unknown.
+    // The number of application bytes in malformed packets, and in packets still inside the fabric, is unknown.
     let conserved = if inside == 0 && totals.drops.malformed == 0 {
         totals.sent_bytes == ended
     } else {

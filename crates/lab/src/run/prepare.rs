@@ -328,7 +328,7 @@ impl Document {
         Err(Problem::at(&place(&self.root, "engine.hello_period"), Cause::OutOfRange { what, hint }))
     }
 
-    /// Refuses hosts that have no workload to send, and hosts that cannot send the given workload.
+    /// Refuses a scheme's own hosts without a workload, and hosts in namespaces that cannot send the given workload.
     fn check_hosts(&self, prepared: &Prepared) -> Result<(), Problem> {
         let Prepared { experiment, survey, job, .. } = prepared;
         let (key, what, hint) = match (&experiment.engine.hosts, experiment.workload.is_of_programs()) {

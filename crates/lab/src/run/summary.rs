@@ -243,7 +243,7 @@ impl fmt::Display for Ranks {
         let Self { all, finished, messages, bytes, .. } = self;
         write!(
             f,
-            "program      {finished} of {all} ranks finished, {messages} messages of {bytes} B in all"
+            "program      {finished} of {all} ranks finished, {messages} messages with {bytes} B in total"
         )?;
         let Some(makespan) = self.makespan_ps else { return Ok(()) };
         write!(f, ", makespan {} ms", shown(makespan as f64 / 1e9))

@@ -65,7 +65,8 @@ impl Undelivered {
         }
         let hint = too_small.map(|_| {
             format!(
-                "raise `limit` in [scheme.queue] to at least {}, or leave it out for an unbounded queue",
+                "raise `limit` in [scheme.queue] to at least {}, or leave it out for a queue without a \
+                 limit in bytes",
                 Bytes(packet)
             )
         });

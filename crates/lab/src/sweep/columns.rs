@@ -12,7 +12,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("deadlines_flows", "flows that have a deadline"),
     (
         "deadlines_met",
-        "delivered flows whose sender knew by the deadline that the flow was complete; without acknowledgements, whose sender sent the last byte by the deadline",
+        "delivered flows whose sender knew by the deadline that the flow was complete; with a transport without acknowledgements, delivered flows whose sender had sent the last byte by the deadline",
     ),
     ("delivered", "finished flows"),
     ("digest", "hash of the records of flows, ranks and links, and of the totals"),
@@ -22,7 +22,10 @@ const COLUMNS: &[(&str, &str)] = &[
     ("fct_p50_us", "median FCT of finished flows"),
     ("fct_p95_us", "95th percentile of the FCTs of finished flows"),
     ("fct_p99_us", "99th percentile of the FCTs of finished flows"),
-    ("fidelity_copies", "copies of packets' bytes in a live run, summed over all packets"),
+    (
+        "fidelity_copies",
+        "number of times that the bytes of a packet were copied in a live run, summed over all packets",
+    ),
     (
         "fidelity_dilation",
         "seconds of real time per second of virtual time in a live run, while virtual time does not stand still",
@@ -44,7 +47,7 @@ const COLUMNS: &[(&str, &str)] = &[
         "fidelity_slips",
         "packets of a live run so late that their nodes computed with the clock instead of the due times",
     ),
-    ("fidelity_steal", "share of the machine's time that other virtual machines took during a live run"),
+    ("fidelity_steal", "share of the machine's CPU time that other virtual machines took during a live run"),
     (
         "fidelity_verdict",
         "verdict on a live run: `faithful` if the results are valid, otherwise `dilate to N` or `machine too busy`",
@@ -53,11 +56,14 @@ const COLUMNS: &[(&str, &str)] = &[
     ("flow_control_links", "directed links with flow control"),
     ("flow_control_paused_links", "directed links that were paused at least once"),
     ("flow_control_paused_share_max", "largest share of the run for which a link was paused"),
-    ("flow_control_paused_share_mean", "share of the run for which links were paused, mean over links"),
+    (
+        "flow_control_paused_share_mean",
+        "share of the run for which a link was paused, mean over the links with flow control",
+    ),
     ("flow_control_pauses", "pauses of all links, renewals not counted"),
     (
         "flow_control_peak_memory_bytes",
-        "peak number of bytes in a node's memory that packets of one priority from one link occupied",
+        "peak number of bytes that packets of one priority from one link occupied in a node's memory, maximum over links",
     ),
     ("flow_control_spread", "links in the longest chain over which pauses spread"),
     ("flows", "flows of the run; with a size class, finished flows of the class"),
@@ -81,7 +87,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("slowdown_p50", "median slowdown of finished flows"),
     ("slowdown_p95", "95th percentile of the slowdowns of finished flows"),
     ("slowdown_p99", "99th percentile of the slowdowns of finished flows"),
-    ("totals_drops_handshake", "lost packets that open connections"),
+    ("totals_drops_handshake", "lost handshake packets, which open connections"),
     ("totals_drops_lost", "packets lost on links at random"),
     ("totals_events", "events that the engine processed; a measure of its work, not a result"),
     ("unfinished", "flows that started and did not finish"),
@@ -91,7 +97,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ),
     (
         "workload_fabric_load",
-        "load that the flows offer to a link: mean over all links, and over the time from the first to the last start of a flow",
+        "bits that the flows offer per second, counted once per link of a shortest path, as a share of the sum of all links' rates; mean from the first to the last start of a flow",
     ),
     (
         "workload_host_load",

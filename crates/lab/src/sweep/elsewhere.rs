@@ -25,8 +25,8 @@ pub trait Elsewhere: Sync {
     /// files of its run. Begins no further task, and returns early, once `is_over` returns true.
     ///
     /// # Errors
-    /// If a task fails, or the other processes cannot be reached. The remaining tasks are run first where that is
-    /// possible. An error of `done` is returned at once.
+    /// If a task fails, or the other processes cannot be reached. Before such an error is returned, the remaining tasks
+    /// are run if that is possible. An error of `done` is returned at once.
     fn run(
         &self,
         tasks: &[String],

@@ -307,7 +307,7 @@ fn a_run_directory_has_a_row_a_rank_and_the_makespan() {
     assert_eq!(table.integers("finished_ps").unwrap(), [Some(1_000_000), Some(4_051_200)]);
     let text = summary.to_string();
     assert!(
-        text.contains("2 of 2 ranks finished, 1 messages of 3000 B in all, makespan 0.004051 ms"),
+        text.contains("2 of 2 ranks finished, 1 messages with 3000 B in total, makespan 0.004051 ms"),
         "{text}"
     );
 }

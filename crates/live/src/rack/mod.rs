@@ -82,7 +82,8 @@ pub struct Config {
     /// The virtual time at which to stop, even if flows are left.
     pub time_limit: Option<Time>,
     /// If true, each relay copies each packet into a new slot, like a network card that writes into the node's memory.
-    /// A run then shows the cost of copies. If false, a packet stays in its slot.
+    /// A run then shows the cost of copies. If false, a packet stays in its slot until it reaches the receiver or a
+    /// link to another machine.
     pub copies: bool,
     /// The libfabric provider that moves packets to other machines, in a party that meets at a TCP address.
     pub provider: Provider,
@@ -108,7 +109,7 @@ impl Provider {
 /// The reason why a process cannot take part in a rack.
 #[derive(Debug, thiserror::Error)]
 pub enum NoRack {
-    /// The system refuses the memory.
+    /// The memory for rings and packets cannot be allocated, mapped or passed between processes.
     #[error(transparent)]
     Memory(#[from] NoMemory),
     /// Another process is gone, has sent an invalid message, or did not answer in time.
@@ -203,8 +204,8 @@ impl Rack {
     /// the same topology, flows and configuration.
     ///
     /// # Errors
-    /// [`NoRack`], if the system refuses the memory, another process of the party is gone, or libfabric cannot reach
-    /// the other machines.
+    /// [`NoRack`], if the memory cannot be allocated or passed between processes, another process of the party is
+    /// [lost](Lost), or libfabric cannot reach the other machines.
     ///
     /// # Panics
     /// In the same cases as [`new`](Self::new), and if the party and the topology have different numbers of nodes.

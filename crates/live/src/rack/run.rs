@@ -179,7 +179,8 @@ impl Rack {
         ended && self.lost.is_none()
     }
 
-    /// Exchanges the last messages of a run: each guest sends its last message, and the host receives these messages.
+    /// Exchanges the last messages of a run between the processes of a party: each guest process sends its last
+    /// message, and the host process receives these messages.
     fn take_leave(&mut self, ended: bool, hearing: &mut Hearing) {
         let own = self.party.as_ref().map_or(0, Party::own);
         let last = seen(Count::default, &self.words);

@@ -68,8 +68,8 @@ impl HeaderInfo for Numbered {
 }
 
 /// Sends one packet for each flow. Reports the number and the size of each packet that it receives, and of each packet
-/// that its port drops or sends. For each packet that it sends, it also reports the port's state before: the time at
-/// which the port becomes free, and the room in its queue.
+/// that its port drops or sends. For each packet that it sends, it also reports two values from before it sent the
+/// packet: the time at which the port becomes free, and the room in the port's queue.
 #[derive(Default)]
 struct Toy(VecDeque<Output>);
 

@@ -24,8 +24,8 @@ fn incast() -> Vec<Flow> {
     (0..7).map(flow).collect()
 }
 
-/// Builds the nodes of a transport, and PFC that pauses at 20 KB and resumes at 10 KB. If `drain` is given, hosts
-/// process received packets at this rate.
+/// Builds the nodes of a transport, and PFC that pauses at 20 KB and resumes at 10 KB. If `drain` is given, hosts free
+/// the memory of received packets at this rate.
 fn built(
     topology: &Arc<Topology>,
     transport: &str,

@@ -189,8 +189,8 @@ fn reliable_r2c2_sends_the_same_bytes_in_both_engines_over_noisy_links() {
     assert!(simulated.packets == moved.packets, "other packets");
 }
 
-/// In the first 2 ms the links lose one packet in five, except in the run with PFQ. So nodes miss hello messages, and
-/// sometimes mark a working link as failed. All flows are still delivered.
+/// In the first 2 ms the links lose one packet in five and damage one in a hundred, except in the run with PFQ. So
+/// nodes miss hello messages, and sometimes mark a working link as failed. All flows are still delivered.
 #[test]
 fn nodes_that_say_hello_send_the_same_bytes_in_both_engines() {
     let torus = builders::torus(&[4, 4], Rate::from_gbps(10), Duration::from_ns(100));

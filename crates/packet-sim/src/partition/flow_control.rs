@@ -9,8 +9,9 @@ use crate::slab::NOWHERE;
 use raddle_core::{Bytes, Class, FlowControlAccount, LinkId, Node, Packet, PortId, Time};
 
 impl Fabric {
-    /// Charges a packet that arrived by the port `arrival` to the node's memory. If `leaves` is `None`, the packet
-    /// occupies the memory while it is queued. Otherwise the packet occupies the memory until the time `leaves`.
+    /// If the port `arrival` has flow control, charges a packet that arrived by this port to the node's memory. If
+    /// `leaves` is given, the packet occupies the memory until that time. Otherwise the packet occupies the memory
+    /// until the time that [`departs`](Self::departs) records, or until [`release`](Self::release) frees the memory.
     #[inline]
     pub(super) fn occupy(
         &mut self,
@@ -126,8 +127,8 @@ impl Fabric {
         true
     }
 
-    /// Reads the paused classes from a link's flow control. If some class is no longer paused, tries to send the port's
-    /// next packet.
+    /// Updates the paused classes in a port's state from the link's flow control. If some class is no longer paused,
+    /// tries to send the port's next packet, and polls the node's host.
     fn pauses_changed(&mut self, node: &mut Node<Self>, link: usize) {
         let Some(control) = self.links.flow_control(link) else { return };
         let (paused, before) = (control.paused(), self.links.states[link].paused);

@@ -89,9 +89,9 @@ impl Fabric {
         due
     }
 
-    /// Asks the queue repeatedly which packet to drop or trim, until the queue takes or drops the arriving packet.
-    /// Returns true if the host must be polled, because a packet was lost or the host received a packet that the agent
-    /// sent.
+    /// Asks the queue repeatedly which packet to drop or trim, until the queue takes the arriving packet or the packet
+    /// is lost. Returns true if the host must be polled, because a packet was lost or the host received a packet that
+    /// the agent sent.
     #[cold]
     fn make_room(
         &mut self,

@@ -227,8 +227,8 @@ struct Case {
     more: Vec<(usize, usize, u64)>,
     /// For each flow: the start in units of 100 ns, the source, the destination, and the size in units of 500 bytes.
     flows: Vec<(u64, usize, usize, u64)>,
-    /// Failures: a node whose links fail, the start of the failure, the duration, and the delay until nodes know of the
-    /// failure. Times are in units of 100 ns.
+    /// Failures: a node whose links fail, the start of the failure, its duration, and the delay until nodes know of the
+    /// failure or of the recovery. Times are in units of 100 ns.
     failures: Vec<(usize, u64, u64, u64)>,
     cut_through: bool,
     /// True if ports have queues that are not plain FIFOs.

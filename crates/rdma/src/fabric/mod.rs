@@ -305,9 +305,9 @@ impl Domain {
         Ok(Memory { domain: self.number, registration, words, remote })
     }
 
-    /// Posts a write of the words `range` of `memory` to the memory `remote` of `peer`, from the word `first` on.
-    /// libfabric may read the local words at any time until [`poll`](Self::poll) reports the tag. If the words change
-    /// before that, the peer may receive the changed values.
+    /// Posts a write of the words `range` of `memory` to the memory `remote` of `peer`. The first of these words goes
+    /// to the word `first` of `remote`. libfabric may read the local words at any time until [`poll`](Self::poll)
+    /// reports the tag. If the words change before that, the peer may receive the changed values.
     ///
     /// # Errors
     /// [`Error::QueueFull`], if too many writes are in progress or the connection is not up yet; [`Error::OutOfRange`],

@@ -232,7 +232,8 @@ impl Handle {
     }
 
     /// Posts a write of some words of a registration. `peer` must have been returned by [`insert`](Self::insert).
-    /// Returns false if libfabric has no room for the write now.
+    /// Returns false if libfabric cannot take the write now: its queue is full, or the connection to the peer is not up
+    /// yet.
     ///
     /// # Panics
     /// If the registration does not exist, or does not contain these words.

@@ -32,9 +32,9 @@ pub enum Value {
     Choice(&'static str),
 }
 
-/// The link rate and the propagation delay for which a default is meant. On faster or longer links the default grows in
-/// proportion. It does not shrink on slower or shorter links, where a proportional threshold would be less than a few
-/// packets.
+/// The link rate and the propagation delay for which the default of a parameter, such as a queue threshold, is meant.
+/// On faster or longer links the default grows in proportion. On slower or shorter links it keeps its value, because a
+/// threshold in proportion would be less than a few packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
     /// The rate of the fastest host link.

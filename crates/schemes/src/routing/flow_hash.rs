@@ -1,9 +1,8 @@
-//! A hash of the flow that a packet belongs to, for switches that send all packets of a flow along one path.
+//! A hash of the flow that a packet belongs to, for nodes that send all packets of a flow along one path.
 
 use raddle_core::{HeaderInfo, Packet};
 
-/// A hash of a packet's flow. Each switch has its own `salt`, so that the values at successive switches are
-/// independent.
+/// A hash of a packet's flow. Each node has its own `salt`, so that the values at successive nodes are independent.
 #[must_use]
 #[inline]
 pub fn flow_hash(packet: &Packet, salt: u64) -> u64 {

@@ -116,8 +116,9 @@ impl AdaptedCapacity {
         self.ends
     }
 
-    /// Ends the interval. The link has `flows` flows. The new capacity is between a hundredth of the link's rate and
-    /// `most` times the link's rate.
+    /// Ends the interval. Adapts the capacity, unless no packet arrived and none waits, or all packets arrived at the
+    /// start of the measurement (`since`). The link has `flows` flows. An adapted capacity is between a hundredth of
+    /// the link's rate and `most` times the link's rate.
     pub(crate) fn tick(&mut self, now: Time, flows: usize, most: f64) {
         self.ends = Time::NEVER;
         if self.arrived > 0 {

@@ -74,8 +74,8 @@ impl Ranges {
         self.list.get(i).copied().filter(|&(from, _)| from <= at)
     }
 
-    /// The first uncovered range that begins at `at` or later. This range ends at `u64::MAX` if no covered range
-    /// follows.
+    /// The range of uncovered numbers that begins at the first uncovered number from `at` on. This range ends at
+    /// `u64::MAX` if no covered range follows.
     pub(crate) fn gap(&self, at: u64) -> (u64, u64) {
         let mut i = self.list.partition_point(|&(_, to)| to <= at);
         let mut start = at;

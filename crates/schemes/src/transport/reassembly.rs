@@ -7,7 +7,8 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// Greatest accepted distance, in packets, between a packet and the first missing packet. Packets at a greater distance
-/// count as damaged, not as arrived. Without this limit, a packet at distance n would cost n bytes of memory.
+/// are not recorded as arrived, because their numbers are probably damaged. Without this limit, a packet at distance n
+/// would cost n bytes of memory.
 const FARTHEST: u32 = 1 << 20;
 
 /// One incoming flow.
@@ -19,7 +20,8 @@ pub(crate) struct Incoming {
     early: VecDeque<bool>,
     waiting: u32,
     peak: u32,
-    /// Number of packets in the flow; `None` until the flow's last packet has arrived.
+    /// Number of packets in the flow; `None` until the node has received the flow's last packet, even one beyond
+    /// [`FARTHEST`].
     length: Option<u32>,
 }
 

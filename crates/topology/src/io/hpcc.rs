@@ -50,9 +50,7 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
     let links: usize = count.number("a number of links")?;
     // Without this check, a short file with a large number of nodes could use up all memory.
     if nodes / 2 > links.min(words.len()) {
-        return Err(
-            first.error(format!("the topology of {nodes} nodes is not connected: there are too few links"))
-        );
+        return Err(first.error(format!("the file has too few links to connect {nodes} nodes")));
     }
     let mut graph = Graph::default();
     graph.nodes.extend((0..nodes).map(|node| Node { name: node.to_string(), attributes: kind(HOST) }));
@@ -182,7 +180,7 @@ mod tests {
         assert_eq!(error("3 1 1\n3 0"), "line 2, column 1: the topology has no node 3");
         assert_eq!(
             error("9000000000 0 9000000000"),
-            "line 1, column 1: the topology of 9000000000 nodes is not connected: there are too few links"
+            "line 1, column 1: the file has too few links to connect 9000000000 nodes"
         );
         assert_eq!(
             error("3 1 1\n2\n0"),

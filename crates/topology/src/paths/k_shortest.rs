@@ -18,9 +18,9 @@ pub(super) struct KShortest {
     k: usize,
     /// For each node, its only neighbour if the node is a leaf node; otherwise `None`.
     leaves: Vec<Option<NodeId>>,
-    /// Greatest number of links of a path; longer paths are left out.
+    /// Greatest number of links of a path; longer paths are left out, except the shortest path.
     most: usize,
-    /// Paths between nodes that are not leaf nodes, the shortest first.
+    /// For each source and destination, neither a leaf node: the k shortest paths, the shortest first.
     known: Memo<(NodeId, NodeId), Arc<[PortId]>>,
 }
 

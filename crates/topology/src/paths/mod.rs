@@ -39,9 +39,9 @@ pub enum PathsError {
     #[error("routing by parallel paths needs the topology BCube")]
     NoBcube,
     /// Some paths have more links than packet headers can represent.
-    #[error("a flow's path may have {longest} links, and packet headers have room for at most {most}")]
+    #[error("a flow's path can have up to {longest} links, but packet headers have room for at most {most}")]
     TooLong {
-        /// Number of links that a flow's path may have.
+        /// Greatest number of links that a flow's path can have on this fabric.
         longest: usize,
         /// Greatest number of links that headers have room for.
         most: usize,

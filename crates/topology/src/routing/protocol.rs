@@ -26,14 +26,14 @@ pub enum Protocol {
     RpsPath,
     /// Dimension order, lowest dimension first. On a torus this is destination-tag routing. Tori and meshes only.
     Dor(Tie),
-    /// Valiant: a shortest path to a waypoint, drawn uniformly among all hosts, then a shortest path to the
-    /// destination.
+    /// Valiant: a shortest path to a waypoint, then a shortest path to the destination. The waypoint is drawn uniformly
+    /// among all hosts that are not cut off.
     Vlb,
     /// Weighted locality-aware routing: the randomized local balance of Singh et al. (SPAA 2002). Each packet draws a
     /// direction in each dimension, and a waypoint. Tori only.
     Wlb,
-    /// Like `Wlb`, but without a waypoint: each hop takes a random dimension, in the direction that was drawn for this
-    /// dimension.
+    /// Like `Wlb`, but without a waypoint: each hop takes a random dimension with steps left, in the direction that was
+    /// drawn for this dimension. Tori only.
     WlbHop,
     /// `Wlb` restricted to shortest paths (Nesson and Johnsson 1995). Tori only.
     Romm,

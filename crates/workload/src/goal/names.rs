@@ -15,8 +15,8 @@ pub(super) struct Names {
 /// Otherwise they are 0. The other bits hold the number of the stem.
 const NUMBER_BITS: u32 = 48;
 
-/// Maximum number of digits of the number at the end of a label. The number fits [`NUMBER_BITS`] bits, because 10^14 is
-/// less than 2^47.
+/// Maximum number of digits of the number at the end of a label. The number plus one is at most 10^14, which is less
+/// than 2^48, so it fits [`NUMBER_BITS`] bits.
 const MOST_DIGITS: usize = 14;
 
 impl Names {

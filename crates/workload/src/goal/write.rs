@@ -88,7 +88,8 @@ mod tests {
         assert_eq!(Trace::read(Cursor::new(expected), 100).unwrap().counts().operations, 5);
     }
 
-    /// Every generated program passes the file checks: its labels, its dependencies, and the matching of messages.
+    /// Every generated program, written as a file, passes the checks of a GOAL file. These cover labels, dependencies
+    /// and the matching of messages.
     #[test]
     fn programs_made_here_are_sound_files() {
         let known = KNOWN.iter().map(|known| known.skeleton(Some(Class::S), 16).unwrap());

@@ -14,8 +14,8 @@
 //!
 //! # Cost
 //! When a flow arrives or leaves, the policy examines the flows with deadlines on its links, and the flows whose grants
-//! change as a result. At multiples of [`REFRESH`], the policy goes through all flows to find those that update their
-//! requests. Apart from this, flows without deadlines take as much time as under [`MaxMin`](crate::MaxMin).
+//! may change as a result. At multiples of [`REFRESH`], the policy goes through all flows to find those that update
+//! their requests. Apart from this, flows without deadlines take as much time as under [`MaxMin`](crate::MaxMin).
 
 #![allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
 
@@ -124,9 +124,9 @@ impl Reservation {
         }
     }
 
-    /// Updates the requests of flows on marked links. If `refresh_at` has come, also updates the requests of all flows
-    /// with deadlines that do not send at the requested rate. A flow gives up if it can no longer meet its deadline
-    /// even at its maximum rate.
+    /// Updates the requests of the flows with deadlines on marked links, and of the flows whose `late_at` has come. If
+    /// `refresh_at` has come, also updates the requests of all flows with deadlines that do not send at the requested
+    /// rate. A flow gives up if it can no longer meet its deadline even at its maximum rate.
     fn ask(&mut self, now: Time, changes: &mut Changes) {
         let mut gone = changes.given_up.len();
         while let Some(&(at, slot)) = self.late.first()

@@ -104,7 +104,7 @@ impl Subflows {
             let mut subflows = std::mem::take(&mut flow.subflows);
             let done =
                 |of: usize| self.schedule.remaining_bits(now, of) <= self.schedule.rate_bps(of) * DONE_S;
-            // One subflow always stays: the only remaining subflow ends together with the flow.
+            // Even if all subflows are done, one subflow stays: the last subflow ends when the flow ends.
             let last = subflows.iter().copied().find(|&of| !done(of)).unwrap_or(subflows[0]);
             let gone: Vec<usize> = subflows.iter().copied().filter(|&of| of != last && done(of)).collect();
             subflows.retain(|of| !gone.contains(of));
@@ -139,7 +139,7 @@ impl Subflows {
         true
     }
 
-    /// Reports rates that have changed, and computes when to examine their flows next.
+    /// Reports the changed rates of touched flows, and computes when to examine each touched flow next.
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn report(&mut self, now: Time, changes: &mut Changes) {
         for slot in self.touched.drain(..) {

@@ -14,17 +14,17 @@
 //!
 //! # Time
 //! Under [`Measure::Remaining`], flows become more critical as they send. If a flow overtakes a paused flow, no rate
-//! changes: the paused flow stays blocked by the same link. If a flow overtakes a slower sending flow on a common link,
-//! rates may change. The schedule is therefore [examined](look) at that time, and also when a flow can no longer meet
-//! its deadline.
+//! changes: the paused flow stays blocked by the same link. If a flow overtakes another sending flow on a common link,
+//! rates may change. The schedule is therefore [examined](look) at that time. If [`Rules::gives_up`] is set, the
+//! schedule is also examined when a flow can no longer meet its deadline.
 //!
 //! # Differs from the specification
 //! - Rates are assigned as if probes took no capacity. Afterwards, each link reduces the rates of its flows by the
 //!   share of its capacity that probes take. The rates therefore depend only on the present flows. In the
 //!   specification, the rates also depend on which flows probe, and which flows probe depends on the rates. With one
 //!   sending flow, the result is the same as in the specification.
-//! - Probes take at most half of a link. On slow links with short round trips, a flow sends a probe only
-//!   after the answer to its previous probe.
+//! - Probes take at most half of a link. The reason is that a flow sends a probe only after the answer to its previous
+//!   probe, which limits the probes on slow links with short round trips.
 //! - How often a flow probes depends on its position in the order of a link's flows. The position is counted
 //!   as if the sending flows came first.
 
@@ -48,7 +48,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// The value in place of a link slot if there is no link.
 const NONE: u32 = u32::MAX;
 
-/// Relative difference within which two rates count as equal, because of rounding.
+/// Two rates of a flow count as equal if they differ by at most this share of the flow's maximum rate. The difference
+/// is then a rounding error.
 const SAME: f64 = 1e-12;
 
 /// Options of a schedule by criticality.
@@ -142,7 +143,7 @@ struct Member {
     rate_bps: f64,
     /// Probes per second if the flow is paused and probes once per round trip.
     probes_per_s: u64,
-    /// The link at which the flow waits; [`NONE`] if it sends or is new.
+    /// The link at which the flow waits; [`NONE`] if the flow does not wait.
     waits_at: u32,
     /// Incremented when scheduled examinations of the flow become outdated.
     version: u32,

@@ -18,8 +18,8 @@ pub enum Probing {
 /// The i-th flow in the order of a link's flows probes every max(1, i / 5) round trips.
 const PLACES_A_RTT: f64 = 5.0;
 
-/// Probes take at most this share of a link. A flow sends its next probe only after the answer to its previous probe.
-/// On slow links with short round trips, this wait limits the probes before they displace data.
+/// Probes take at most this share of a link. The reason is that a flow sends its next probe only after the answer to
+/// its previous probe. On slow links with short round trips, this wait keeps probes from displacing all data.
 const MOST: f64 = 0.5;
 
 /// Counts the probes on links.

@@ -14,7 +14,8 @@ const PLAIN: Rules = Rules {
     least_share: 0.01,
 };
 
-/// Runs jobs on links, checks all rates, and returns the time at which each job ends.
+/// Runs jobs on links, checks all rates, and returns the time at which each job ends, in seconds; `None` for a job that
+/// gives up.
 fn ends(links: &[f64], rules: Rules, jobs: &[Job]) -> Vec<Option<f64>> {
     run(&mut Criticality::new(links, rules), jobs, is_right)
 }

@@ -49,7 +49,8 @@ impl Algorithm {
 /// Numbers of computations to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Samples {
-    /// Number of ticks at which the efficient and the incremental algorithm compute.
+    /// Maximum number of ticks that are measured. The efficient and the incremental algorithm compute at each of these
+    /// ticks.
     pub ticks: usize,
     /// Maximum number of these ticks at which the reference algorithm also computes. The reference algorithm computes
     /// at the first of these ticks, and then at evenly spaced ticks.

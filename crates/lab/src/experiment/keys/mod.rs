@@ -310,7 +310,7 @@ impl<T: Read> Key<T> {
     /// Reads a value of the key.
     ///
     /// # Errors
-    /// If the item has another type, or the key does not allow the value.
+    /// If the item is not a value of type `T`, or the key does not allow the value.
     pub(crate) fn read(&self, item: &Item) -> Result<T, Problem> {
         let value = T::read(item)?;
         if self.allows(&value) {

@@ -1,4 +1,4 @@
-//! Types of values that are tables with declared keys.
+//! Types of values that are tables with declared keys, and a type for values of any kind.
 
 use super::super::problem::Problem;
 use super::super::section::{Read, wrong_type};

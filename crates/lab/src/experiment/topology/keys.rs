@@ -107,7 +107,8 @@ key! {
     pub(super) HOSTS: u32 = nodes("hosts").example("16");
     /// The file of the graph, relative to the experiment's file.
     pub(super) FILE: String = Key::new("file").required().example("\"rack.graphml\"");
-    /// Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`.
+    /// Format of the file. If left out, the format is `graphml` if the file's name ends in `.graphml`, `node_link` if
+    /// it ends in `.json`, and `hpcc` if it ends in `.txt`. Files with other names need this key.
     pub(super) FORMAT: Name = Key::new("format").of("format", &[
         Kind { name: "graphml", words: "GraphML", keys: &[] },
         Kind { name: "node_link", words: "node-link JSON", keys: &[] },

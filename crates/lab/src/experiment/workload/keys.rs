@@ -23,7 +23,7 @@ keys! {
         SIZES: Kinded = Key::new("sizes").table(&SIZES_KEYS).example("{ kind = \"pareto\", shape = 1.05, mean = \"100 KB\" }");
         /// Sources and destinations of drawn flows and of long flows.
         PAIRS: Kinded = Key::new("pairs").table(&PAIRS_KEYS).example("\"uniform\"");
-        /// Number of drawn flows. Give `flows`, `duration` or `once`.
+        /// Number of drawn flows. Drawn flows need exactly one of `flows`, `duration` and `once`.
         FLOWS: u32 = Key::new("flows").above_zero().example("1000");
         /// Drawn flows start before this time. Long flows and the victims of a hotspot send until this time.
         DURATION: Duration = Key::new("duration").above_zero().example("\"10 ms\"");
@@ -34,13 +34,15 @@ keys! {
         /// If given, one long flow per pair sends from time 0 on. The sum of the rates of a sender's long flows is this
         /// share of the rate of the sender's fastest link.
         LOAD: f64 = Key::new("load").example("0.9").such(SHARE_OF_A_LINK, is_share_of_a_link);
-        /// Hosts that send to the same host, alone or in addition to the flows of `pairs`.
+        /// Hosts that send to the same host, and victim flows. A hotspot can be the only traffic, or be added to the
+        /// flows of `pairs`.
         HOTSPOT: Inner = Key::new("hotspot").table(&HOTSPOT_KEYS).example("{ type = \"input\" }");
         /// A list of flows.
         LIST: Tables = Key::new("list").table(&FLOW_KEYS).example("[{ src = 0, dst = 1, size = \"1 MB\" }]");
         /// Path of a file of flows, relative to the experiment's file.
         FILE: String = Key::new("file").example("\"trace.txt\"");
-        /// Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
+        /// Format of the file. If left out, the format is `hpcc` if the file's name ends in `.txt`, and `htsim` if it
+        /// ends in `.cm`. Files with other names need this key.
         FORMAT: Name = Key::new("format").of("format", &[
             Kind { name: "hpcc", words: "flow file of HPCC's simulator", keys: &[] },
             Kind { name: "htsim", words: "connection matrix of htsim", keys: &[] },
@@ -163,7 +165,7 @@ keys! {
         ..&FLOW_TRAITS;
     }
 
-    /// The keys of a skeleton.
+    /// The keys of a skeleton. Some of them also apply to collective operations and GOAL files.
     pub(crate) SKELETON_KEYS = "workload" {
         /// The communication pattern of a known program, or of neighbors on a grid (`halo`).
         SKELETON: Name = Key::new("skeleton").example("\"cg\"").registered("skeleton", skeletons);
@@ -302,7 +304,7 @@ static ARRIVALS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "bernoulli",
-        words: "each sender sends one-frame flows, in each slot of its link with the same probability",
+        words: "in each slot of its link, each sender sends a one-frame flow with the same probability",
         keys: &[&SENDER_LOAD, &FRAME],
     },
     Kind {
@@ -350,7 +352,7 @@ static PAIRS_KINDS: &[Kind] = &[
     },
     Kind {
         name: "staggered",
-        words: "Clos: each host sends to a random host of its rack, of its pod or outside its pod",
+        words: "Clos: each host sends to a random host of its rack, of another rack of its pod, or of another pod",
         keys: &[&EDGE, &POD],
     },
     Kind { name: "nearest_neighbour", words: "grids: each node sends to its neighbours", keys: &[] },
@@ -386,8 +388,8 @@ static PAIRS_KINDS: &[Kind] = &[
         keys: &[],
     },
     Kind { name: "neighbor", words: "host i sends to host i + 1, the last host to host 0", keys: &[] },
-    Kind { name: "stride", words: "host i sends to host i + by, modulo the number of hosts", keys: &[&BY] },
-    Kind { name: "exchange", words: "host i sends to host i xor by", keys: &[&BY] },
+    Kind { name: "stride", words: "host i sends to host i + `by`, modulo the number of hosts", keys: &[&BY] },
+    Kind { name: "exchange", words: "host i sends to host i xor `by`", keys: &[&BY] },
     Kind {
         name: "random_permutation",
         words: "a random permutation of the hosts; a host that is mapped to itself sends nothing",

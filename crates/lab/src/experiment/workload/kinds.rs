@@ -18,7 +18,7 @@ static ROLES: [(&str, &Key<Name>); 5] = [
     ("deadlines", &DEADLINES_KIND),
 ];
 
-/// The names of the kinds that `raddle list` shows under the word `role`.
+/// The names of the kinds that `raddle list` shows under the word `role`, without the published size distributions.
 pub(crate) fn names(role: &str) -> impl Iterator<Item = &'static str> {
     let keys = ROLES.iter().filter(move |(other, _)| *other == role);
     keys.flat_map(|(_, key)| key.own_kinds()).map(|kind| kind.name)

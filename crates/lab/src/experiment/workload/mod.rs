@@ -37,10 +37,11 @@ use raddle_workload::{
 };
 use ranks::{Ranks, Size};
 
-/// The name of a flow file format, and the function that reads it.
+/// The name of a flow file format, and the function that reads a file in this format.
 type Format = (&'static str, fn(&str, &Topology) -> Result<Vec<Flow>, Misread>);
 
-/// The formats of flow files. Each entry has the name of the format, the ending of the files' names, and the format.
+/// The formats of flow files. Each entry has a value of the key `format`, the ending of the files' names, and the
+/// [`Format`].
 const FORMATS: [(&str, &str, Format); 2] = [
     ("hpcc", ".txt", ("HPCC flow file", read_hpcc)),
     ("htsim", ".cm", ("htsim connection matrix", read_htsim)),
@@ -122,7 +123,8 @@ impl WorkloadSpec {
     /// Generates the flows on `topology`.
     ///
     /// # Errors
-    /// If the topology does not allow the flows, or if the flow file is malformed.
+    /// If keys of the workload contradict each other, a value is out of range, the topology does not allow the flows,
+    /// no flow starts in time, or the flow file is malformed.
     pub fn flows(&self, topology: &Topology, seed: u64) -> Result<Flows, Problem> {
         match &self.flows {
             Kind::Generated(workload) => {
@@ -143,7 +145,8 @@ impl WorkloadSpec {
             return Err(out_of_range(self.place(flow.id), what, "give a smaller size"));
         }
         if flow.start == Time::NEVER {
-            let hint = "simulated time ends after 213 days; give fewer flows, or a higher rate";
+            let hint =
+                "simulated time ends after 213 days; give fewer flows, a higher rate, or earlier starts";
             return Err(out_of_range(
                 self.place(flow.id),
                 "a flow would start after the end of simulated time",
@@ -248,14 +251,16 @@ fn no_such_host(at: &At, topology: &Topology, node: NodeId) -> Problem {
 
 fn impossible(at: &At, error: &WorkloadError) -> Problem {
     let hint = match error {
-        WorkloadError::NotAGrid { .. } => "choose kind = \"torus\" or \"mesh\", or other pairs",
+        WorkloadError::NotAGrid { .. } => "choose kind = \"torus\" or \"mesh\" in [topology], or other pairs",
         WorkloadError::NotAClos { .. } => {
-            "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\", or other pairs"
+            "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\" in [topology], or other pairs"
         }
         WorkloadError::AtOnce => "give `flows`, or `once = true` for one flow per pair",
         WorkloadError::NoFlows { .. } => "give a longer `duration`, or `flows`",
         WorkloadError::UnequalDimensions { .. } => "make all of `dims` equal, or choose other pairs",
-        WorkloadError::NotAPower { .. } => "give a `radix` so that the number of hosts is a power of it",
+        WorkloadError::NotAPower { .. } => {
+            "change the number of hosts, the pairs, or the `radix` if the pairs have one"
+        }
         WorkloadError::TooSevere { .. } => "give a smaller `severity`, or more sources",
         WorkloadError::NotAHost { .. } => {
             "name hosts of the topology; by default, a hotspot is at host 31 with a victim flow from host 1 to host \

@@ -121,9 +121,9 @@ mod tests {
         };
         let shortest = overheads("fabric = \"torus\", dims = [4, 4]", "[1]")[0];
         assert!((by("rps") / shortest - 1.0).abs() < 1e-6);
-        // A VLB route leads through a random node, which can also be the source or the destination. Its mean length is
-        // twice the mean distance to such a node, 2 x 2 hops. The mean length of a shortest path is 32/15 hops, because
-        // the source is not the destination.
+        // A VLB route leads through a random node, which can also be the source or the destination. The mean distance
+        // to such a node is 2 hops, so the mean length of a VLB route is 2 x 2 hops. The mean length of a shortest path
+        // is 32/15 hops, because the source is not the destination.
         assert!((by("vlb") * 4.0 - shortest * 32.0 / 15.0).abs() < 1e-6);
     }
 

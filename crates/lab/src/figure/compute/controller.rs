@@ -15,11 +15,11 @@ use raddle_topology::{Hops, builders};
 /// Number of events of each flow: START and FINISH.
 const EVENTS: f64 = 2.0;
 
-/// The bytes that one flow event puts on the links of a torus if there is a controller, divided by the bytes that it puts
-/// on the links if there are broadcasts. Each run has one number of flows per node and one rule for the controller: it
-/// sends rates upon every event, or once in each interval. A further run for each number of flows gives a limit: a
-/// controller that sends rates upon every event uses no more bytes than broadcasts, if at most this share of the nodes
-/// has flows.
+/// The bytes that one flow event puts on the links of a torus if there is a controller, divided by the bytes that it
+/// puts on the links if there are broadcasts. Each run has one number of flows per node and one rule for the
+/// controller: it sends rates upon every event, or once in each interval. A further run for each number of flows gives
+/// a limit on the share of nodes with flows. Up to this limit, a controller that sends rates upon every event uses no
+/// more bytes than broadcasts.
 pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let torus = grid(section, builders::torus)?;
     let (header, rate) = (section.read(&HEADER)?, section.read(&RATE)?);
@@ -75,8 +75,8 @@ mod tests {
     fn oracle_o10_figure_19_ratios() {
         let every_event = numbers("rates are sent", "upon every event");
         assert_about(&every_event, [6.02, 7.53, 10.53, 13.54, 16.54, 19.55], 1e-2);
-        // A START or FINISH event happens every 500 ns, so an interval of 500 us has a thousand events. They share the
-        // cost of the controller's messages.
+        // A START or FINISH event happens every 500 ns on average, so an interval of 500 us has a thousand events on
+        // average. These events share the cost of the controller's messages.
         let every_interval = numbers("rates are sent", "every interval");
         let expected = every_event.iter().map(|ratio| (ratio * 8_176.0 - 96.0) / 1e3 + 96.0);
         let expected: Vec<f64> = expected.map(|bytes| bytes / 8_176.0).collect();

@@ -1,5 +1,5 @@
-//! `[compute] kind = "forwarding-cost"`: processor time that a switch takes to forward a packet, in ns. The figure's
-//! own live experiment is run with each of the routings.
+//! `[compute] kind = "forwarding-cost"`: processor time that a switch takes to decide how to forward a packet, and to
+//! count the packet, in ns. The figure's own live experiment is run with each of the routings.
 //!
 //! Quantities of each routing:
 //! - `forward`: the time of a forwarding decision, one value for each packet

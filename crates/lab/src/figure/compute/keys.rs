@@ -98,7 +98,7 @@ keys! {
     pub(super) TRACE = "compute.traces" {
         /// Label of the trace.
         TRACE_LABEL: String = Key::new("label").required().example("\"10 MB\"");
-        /// Number of computations of the slow reference algorithm.
+        /// Maximum number of ticks at which the reference algorithm, which is slow, also computes the rates.
         REFERENCE_TICKS: u32 = Key::new("reference_ticks").computed("`ticks`").example("10");
         /// The workload that generates the flows.
         TRACE_WORKLOAD: Inner =
@@ -113,7 +113,7 @@ keys! {
         CASE_SET: Vec<String> = Key::new("set").or("[]").example("[\"workload.arrivals.load=0.5\"]");
     }
 
-    /// A program with a label. Its other keys are the keys of a skeleton.
+    /// A program with a label. Its keys other than `label` and `rendezvous` are the keys of a skeleton.
     pub(super) PROGRAM = "compute.programs" {
         /// Label of the program.
         PROGRAM_LABEL: String = Key::new("label").required().example("\"CG\"");
@@ -247,7 +247,7 @@ fn protocols() -> Vec<(String, &'static str)> {
 static KINDS: &[Kind] = &[
     Kind {
         name: "throughput-fraction",
-        words: "throughput of oblivious routing on a torus, as a fraction of the bisection",
+        words: "throughput of oblivious routing on a torus, as a fraction of the torus's capacity",
         keys: &[&DIMS, &SCHEMES, &PATTERN_LIST],
     },
     Kind { name: "allocation", words: "max-min rates of small examples", keys: &[&LINKS, &CASES] },
@@ -258,12 +258,13 @@ static KINDS: &[Kind] = &[
     },
     Kind {
         name: "broadcast-load",
-        words: "mean bytes of START events on a link of a torus with a flow between every pair of nodes",
+        words: "mean bytes of START events on a link of a torus with a flow for every ordered pair of nodes",
         keys: &[&DIMS],
     },
     Kind {
         name: "controller-overhead",
-        words: "bytes of flow events with a central controller, for each byte with broadcasts",
+        words: "bytes that a flow event puts on the links with a central controller, divided by the bytes \
+                with broadcasts",
         keys: &[&DIMS, &HEADER, &RATE, &INTERVAL, &MEAN_GAP, &FLOWS],
     },
     Kind {
@@ -273,7 +274,7 @@ static KINDS: &[Kind] = &[
     },
     Kind {
         name: "rate-replay",
-        words: "time of nodes' rate computations, and lateness of nodes, in the file's own experiment",
+        words: "time of rate computations, and delay of packets and timers, in live nodes that replay the file's own experiment",
         keys: &[&NODES, &INTERVALS, &SLOW],
     },
     Kind {
@@ -289,7 +290,7 @@ static KINDS: &[Kind] = &[
     Kind { name: "header-limits", words: "largest values that header fields can hold", keys: &[&PACKET] },
     Kind {
         name: "load-estimate",
-        words: "times in which the load estimate of a link follows a step of its load",
+        words: "times that the load estimate of a link takes to follow a step of the link's load",
         keys: &[&ESTIMATE_RATE, &INTERVALS, &ESTIMATE_ALPHA, &FRAME],
     },
     Kind {

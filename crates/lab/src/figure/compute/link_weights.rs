@@ -22,12 +22,16 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
         section.ensure(
             is_node(src) && is_node(dst) && src != dst,
             &DST,
-            "`src` and `dst` must be two different nodes of the topology",
+            "`src` and `dst` must be two different nodes of each topology",
             hint,
         )?;
         let routing = Routing::new(topology);
         if !routing.has_path(src, dst) {
-            return Err(section.contradiction(&DST, "there is no path between the nodes", hint));
+            return Err(section.contradiction(
+                &DST,
+                "there is no path from `src` to `dst` in a topology of `fabrics`",
+                hint,
+            ));
         }
         for (scheme, protocol) in schemes.iter().filter(|(_, protocol)| routing.supports(*protocol).is_ok()) {
             routing.weights(*protocol, src, dst, 0, &mut row);

@@ -1,7 +1,7 @@
 //! `[compute] kind = "load-estimate"`: how fast the load estimate of CONGA and Expeditus follows a link whose load
 //! steps from idle to line rate and back. For each of `intervals`, which are times between two decays of the estimator,
 //! there are two results in us. `rise` lasts from the first packet until the estimate is at its greatest value. `fall`
-//! lasts from the end of the last packet until the estimate is 0.
+//! lasts from the end of the last packet until the estimate is 0, rounded up to a whole number of intervals.
 
 use super::keys::{ESTIMATE_ALPHA, ESTIMATE_RATE, FRAME, INTERVALS};
 use super::run;

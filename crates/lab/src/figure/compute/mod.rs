@@ -196,8 +196,8 @@ fn protocol(section: &mut Section<'_>, key: &Key<Name>) -> Result<Protocol, Prob
     section.choose(key, &names)
 }
 
-/// The throughput of every scheme under every traffic pattern on a torus, as a fraction of the ideal throughput of
-/// uniform traffic, which the bisection limits.
+/// The throughput of every scheme under every traffic pattern on a torus, as a fraction of the torus's capacity.
+/// [`throughput_fraction`] defines the capacity.
 fn throughput(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;

@@ -1,8 +1,8 @@
 //! `[compute] kind = "rate-replay"`: processor time of rate computations in live nodes. The packet engine first runs
-//! the figure's own experiment and records the events that nodes receive. Live nodes then receive the same events. Both
-//! quantities are in percent of the interval between rate computations: `computation`, the time of a rate computation,
-//! and `lateness`, the p99 of the delay with which a node on this machine's core handles packets and timers in real
-//! time.
+//! the figure's own experiment up to the start of the last flow, and records the events that `nodes` of the hosts
+//! receive. Live nodes then receive the same events. Both quantities are in percent of the interval between rate
+//! computations: `computation`, the time of a rate computation, and `lateness`, the p99 of the delay with which a node
+//! on this machine's core handles packets and timers in real time.
 
 use super::keys::{INTERVALS, KIND, NODES, SLOW};
 use super::{Context, run};

@@ -29,9 +29,10 @@ struct Permutations<'a> {
 }
 
 /// Runs the comparison. The sweep `scheme` gives the sum of the rates of all flows under a scheme, for each share of
-/// nodes in the sweep `L`. The sum is in units of a link's rate, and averaged over the permutations of this share. The
-/// sweep `over` gives the sum under `Adaptive` divided by the sum under another scheme, for each `L`. The sweep `least
-/// over` gives the smallest such ratio of a single permutation, among the permutations of all shares.
+/// nodes in the sweep `L`. The sum is in units of a link's rate, and averaged over the permutations of this share.
+/// `Adaptive` is the assignment that the genetic search finds. The sweep `over` gives the sum under `Adaptive` divided
+/// by the sum under another scheme, for each `L`. The sweep `least over` gives the smallest such ratio of a single
+/// permutation, among the permutations of all shares.
 pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<Run>, Problem> {
     let routing = torus(section)?;
     let schemes = schemes(section)?;

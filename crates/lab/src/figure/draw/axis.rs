@@ -1,4 +1,4 @@
-//! An axis of a plot: its range, and the ticks that have names.
+//! An axis of a plot: its range, and its ticks with their labels.
 
 #![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
 
@@ -6,8 +6,8 @@ use crate::notation::{brief, plain};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// Maximum number of significant digits in the label of a tick that ends in a unit prefix, such as `1.5k` or `20M`.
-/// Further digits would show the rounding errors of floats.
+/// Maximum number of significant digits in the label of a tick, such as `0.5` or `1.5k`, unless neighboring ticks need
+/// more digits to differ. Further digits would show the rounding errors of floats.
 const TICK_DIGITS: usize = 5;
 
 /// An axis of a plot. On a logarithmic axis, the range and the ticks are logarithms to base 10.
@@ -105,13 +105,14 @@ impl Axis {
         (value - self.range.start) / (self.range.end - self.range.start)
     }
 
-    /// The names of all ticks.
+    /// The labels of all ticks.
     pub(super) fn names(&self) -> Vec<String> {
         self.ticks.iter().map(|&tick| self.name(tick)).collect()
     }
 
-    /// The name of a tick. If neighboring ticks differ only beyond [`TICK_DIGITS`] significant digits, a tick's name
-    /// has all its digits and no unit prefix.
+    /// The label of a tick: its name on an axis of named positions, otherwise its number. If neighboring ticks differ
+    /// only beyond [`TICK_DIGITS`] significant digits, the number has the digits that distinguish these ticks, and no
+    /// unit prefix.
     pub(super) fn name(&self, tick: f64) -> String {
         match &self.names {
             Some(names) => names.get(tick.round().max(0.0) as usize).cloned().unwrap_or_default(),

@@ -146,8 +146,8 @@ mod tests {
         }
         let gaps: Vec<f64> = middles.windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps.len(), 5, "{middles:?}");
-        // At whole pixels, some letters would be a pixel farther apart than others. The tolerance is there because the
-        // middle of a stem thinner than a pixel cannot be seen exactly.
+        // If letters were at whole pixels, some would be a pixel farther apart than others. The tolerance is needed
+        // because the middle of a stem thinner than a pixel cannot be computed exactly from the pixels.
         assert!(gaps.iter().all(|gap| (gap - gaps[0]).abs() < 0.25), "{gaps:?}");
     }
 

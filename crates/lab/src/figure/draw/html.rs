@@ -77,7 +77,7 @@ fn rows_of_cells(cells: &Cells) -> Vec<Vec<String>> {
     rows
 }
 
-/// The text with the characters replaced that have a meaning in HTML.
+/// The text for HTML: the characters `&`, `<`, `>` and `"` are replaced by their entities.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -59,7 +59,8 @@ impl Legend {
         }
         let fit = (((plot.0 + gap - 2 * edge) / step.0) as usize).clamp(1, series.len().max(1));
         let rows = series.len().div_ceil(fit);
-        // With no more columns than these rows need, the numbers of entries in the rows differ less.
+        // There are only as many columns as these rows need. With `fit` columns, the last row could have far fewer
+        // entries than the other rows.
         Self { columns: series.len().div_ceil(rows.max(1)), rows, ..stacked }
     }
 

@@ -54,8 +54,8 @@ pub(crate) fn cdf(sample: &[f64]) -> Vec<Point> {
     points.into_iter().enumerate().filter(|&(i, _)| kept(i)).map(|(_, point)| point.into()).collect()
 }
 
-/// The caption of a chart with a curve for each sample: how many `what` a sample has, and of how many seeds. `sizes` are
-/// the sizes of the samples. `None` without samples.
+/// The caption of a chart with a curve for each sample. It states the number of values in a sample and the number of
+/// seeds that gave them. `what` names the values, and `sizes` are the sizes of the samples. `None` without samples.
 pub(crate) fn caption_of_samples(sizes: &[usize], what: &str, seeds: usize) -> Option<String> {
     let (least, most) = (sizes.iter().min()?, sizes.iter().max()?);
     let each = if sizes.len() > 1 { "each curve: " } else { "" };

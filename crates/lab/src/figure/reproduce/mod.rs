@@ -88,7 +88,7 @@ pub trait Watch: Sync {
     /// with the name of the run's figure.
     fn begin_elsewhere(&self, runs: &[String]);
     /// The runs of a figure begin. `runs` are the names of these runs. Runs that were copied from finished runs are not
-    /// among them.
+    /// among them. In a figure with a search, the search in a cell counts as one run.
     fn begin(&self, figure: &str, runs: &[String]);
     /// A run has progressed. `run` is its index among the runs that began together.
     fn progress(&self, run: usize, progress: &RunState);
@@ -97,7 +97,7 @@ pub trait Watch: Sync {
     /// The runs that began together have ended.
     fn end(&self);
     /// A reproduction was interrupted, or a run failed. The finished runs are in `folder`, and the next reproduction
-    /// resumes from there.
+    /// resumes from there. This is not called for searches and computations.
     fn kept(&self, folder: &Path);
     /// A directory was renamed because it holds files that Raddle did not write, or that were changed.
     fn renamed(&self, from: &Path, to: &Path);
@@ -169,8 +169,8 @@ pub struct Reproduced {
     pub digest: u128,
     /// True if another reproduction gives the same results: no part of the figure runs live or measures time.
     pub repeats: bool,
-    /// Time that it took to reproduce the figure on this machine, in seconds. If a finished run was copied, the time
-    /// that it took when it ran is included.
+    /// Time in seconds that this process took to reproduce the figure, plus the times that copied runs took when they
+    /// ran. The times of finished runs that were already in the figure's own unfinished folder are not included.
     pub seconds: f64,
 }
 
@@ -197,8 +197,8 @@ impl Unfinished {
 /// missing runs of all figures, except live runs. Live runs, searches and computations stay in this process.
 ///
 /// # Errors
-/// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, or a
-/// run fails.
+/// If a selector names no figure, a figure's file is wrong, the contents of a figure's folder may not be replaced, a run
+/// fails, the other processes cannot be reached, or the observer cannot keep a figure's results.
 pub fn reproduce(
     options: &Options,
     elsewhere: Option<&dyn Elsewhere>,
@@ -418,7 +418,8 @@ impl Session<'_> {
         })
     }
 
-    /// Moves the figure's runs from `unfinished` to `part`, the figure's temporary folder.
+    /// Moves the figure's runs from `unfinished` to the folder `runs` in `part`, the figure's temporary folder, and
+    /// writes the labels of the runs to `part`.
     fn take_runs(&mut self, unfinished: &Path, part: &Path, runs: &[Run]) -> Result<(), Error> {
         if !unfinished.exists() {
             return Ok(());

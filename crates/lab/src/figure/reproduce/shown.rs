@@ -63,7 +63,7 @@ impl Reproduction {
     fn unfinished_flows(&self) -> String {
         let Some(first) = self.unfinished.first() else { return String::new() };
         let heads = first.flows.iter().map(|&(class, _)| class.to_owned());
-        let title = "flows that never finished (not counted above)".to_owned();
+        let title = "flows that never finished (most measures of flows leave them out)".to_owned();
         let mut rows = vec![std::iter::once(title).chain(heads).collect()];
         rows.extend(self.unfinished.iter().map(|unfinished| {
             let counts = unfinished.flows.iter().map(|(_, count)| count.to_string());
@@ -127,8 +127,8 @@ fn row(outcome: &Outcome) -> Vec<String> {
     ]
 }
 
-/// The measured number with half the width of its 95% confidence interval, the range of the number over the seeds, and
-/// the number of seeds.
+/// The measured number. If there is a spread over seeds, half the width of the 95% confidence interval, the range over
+/// the seeds, and the number of seeds follow.
 fn measured_with(measured: f64, spread: Option<Spread>) -> String {
     let Some(Spread { margin, least, most, seeds }) = spread else { return shown(measured) };
     format!("{} ({} to {}, {seeds} seeds)", with_margin(measured, margin), shown(least), shown(most))

@@ -27,7 +27,8 @@ pub(crate) struct Origin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     routing: Option<(String, String)>,
     /// The digest of `kind`, the resolved experiment, the bytes of every file that the experiment names, `routing`,
-    /// Raddle's version, and the bytes of the program. Equal digests mean equal results, except for live runs.
+    /// Raddle's version, and the bytes of the program. Complete results with equal digests are equal, except for live
+    /// runs.
     pub(crate) inputs: String,
 }
 

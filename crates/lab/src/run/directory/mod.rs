@@ -20,7 +20,7 @@
 //! | `log.txt` | the summary and the duration of the run, as text |
 //! | `manifest.json` | the inputs of the run, and the digest of every file above |
 //!
-//! Runs, searches and figures are written in the same way, with these guarantees:
+//! Runs, searches, figures and the results of sweeps are written in the same way, with these guarantees:
 //!
 //! - **The name always refers to whole results.** A directory is first written under a temporary name
 //!   (`.NAME.part-RANDOM`), beside its final name. The temporary name cannot be guessed, and the directory is created
@@ -38,8 +38,9 @@
 //!   (`.NAME.raddle-lock`), which the kernel releases when the process ends, even if the process is killed. Another
 //!   process is refused. A killed process leaves a temporary directory, which is recognized by its name and the file
 //!   `.raddle-part`. The next process that has the lock removes this directory.
-//! - **Results count as finished only if they are whole and have the same inputs**: the resolved experiment, the bytes
-//!   of every file that it names, the source of a routing in Python, Raddle's version and the bytes of the program.
+//! - **Results count as finished only if they are complete, unchanged, and have the kind and the inputs of the
+//!   requested run**: the resolved experiment, the bytes of every file that it names, the source of a routing in
+//!   Python, Raddle's version and the bytes of the program.
 
 mod lock;
 mod manifest;

@@ -107,10 +107,12 @@ impl Place {
             return refuse("it is not a directory");
         }
         if std::env::current_dir().is_ok_and(|current| current.starts_with(&real)) {
-            return refuse("it contains the current directory, which cannot be replaced");
+            return refuse(
+                "it is the current directory or contains it, and such a directory cannot be replaced",
+            );
         }
         if is_mounted(&real) {
-            return refuse("a file system is mounted there, which cannot be replaced");
+            return refuse("it is a mount point, and mount points cannot be replaced");
         }
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
             return refuse("it is the root directory");
@@ -122,7 +124,7 @@ impl Place {
         &self.parent
     }
 
-    /// The directory.
+    /// The path of the directory.
     fn path(&self) -> PathBuf {
         self.parent.join(&self.name)
     }
@@ -420,7 +422,7 @@ mod tests {
         let out = Out::from(&run);
         Place::of(&run).and_then(|place| place.remove_orphans(out)).expect("orphans are removed");
         assert_eq!((word(&run), names(folder.path())), ("first".to_owned(), vec!["run".to_owned()]));
-        // Another directory has the name, so the orphan is removed. Nothing is lost: its experiment can be run again.
+        // Another directory has the name, so the orphan is removed. The orphan's experiment can be run again.
         fs::rename(&run, &orphan).expect("renamed");
         fs::create_dir(&run).expect("created");
         fs::write(run.join("log.txt"), "mine").expect("written");

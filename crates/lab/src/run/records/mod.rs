@@ -34,7 +34,8 @@ pub(crate) struct FlowRow {
     /// True if the flow was delivered, and the sender knew this by the deadline. With a transport without
     /// acknowledgements, the sender must have sent the last byte by the deadline. `None` without a deadline.
     pub(crate) met: Option<bool>,
-    /// FCT divided by the ideal FCT, which the flow would have alone on the fabric; `None` if the flow never finished.
+    /// FCT divided by the ideal FCT, which the flow would have alone on one shortest path; `None` if the flow never
+    /// finished.
     pub(crate) slowdown: Option<f64>,
     /// Maximum number of the flow's packets that waited at the same time at the receiver for an earlier packet.
     pub(crate) reorder: f64,

@@ -4,7 +4,8 @@ use crate::Error;
 use raddle_records::Table;
 use std::path::Path;
 
-/// Throughput of a flow in an interval, as the flow's receiver saw it.
+/// Throughput of a flow in an interval: arrivals over the last link, reports of the receiver, and changes of port at
+/// switches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Interval {
     pub(crate) flow: u64,

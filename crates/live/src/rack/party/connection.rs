@@ -131,14 +131,15 @@ impl Connection {
         Ok(self.stream.write_all(&message)?)
     }
 
-    /// Receives the next message. Waits up to `patience` for each part of the message.
+    /// Receives the next message. Fails if no further bytes of the message arrive within `patience`.
     pub(super) fn receive<T: DeserializeOwned>(&self, patience: Duration) -> Result<T, Broken> {
         self.stream.set_read_timeout(Some(patience))?;
         receive(&self.stream)
     }
 
-    /// Starts a thread that receives messages and passes each to `inbox`, converted by `sorted`, until the connection
-    /// breaks. The thread also passes on the error that ended the connection.
+    /// Starts a thread that receives messages and passes each to `inbox`, converted by `sorted`. The thread ends when
+    /// the connection breaks, or when the receiver of `inbox` is gone. It also passes on the error that broke the
+    /// connection.
     pub(super) fn listen<T: DeserializeOwned, S: Send + 'static>(
         &self,
         inbox: Sender<S>,

@@ -1,6 +1,7 @@
 //! The handshake of a party, the set of processes that share a rack. One process is the host, and the others are its
-//! guests. The host and each guest compare version and experiment, and prove to each other that they know the same
-//! secret. The processes divide the rack's nodes: each node belongs to exactly one process.
+//! guests. The host checks that each guest has the host's version and experiment. The host and each guest prove to each
+//! other that they know the same secret. The processes divide the rack's nodes: each node belongs to exactly one
+//! process.
 
 use super::super::clock::system_ns;
 use super::connection::{Broken, Connection};
@@ -15,11 +16,12 @@ use std::ops::{ControlFlow, Range};
 use std::thread;
 use std::time::Duration;
 
-/// Maximum duration of each wait for other processes before a run, without the time that connection attempts and
-/// handshakes take.
+/// Maximum duration of each wait for other processes before a run. Connection attempts and handshakes do not count, so
+/// they can prolong a wait.
 pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The longest time for which the host waits for each message of a guest during the handshake.
+/// The longest time for which the host waits for each message of a guest during the handshake, and for each clock
+/// request before a run.
 const ANSWERS_IN: Duration = Duration::from_secs(2);
 
 /// Interval between two checks of the host for new connections, and between two attempts of a guest to connect.
@@ -92,7 +94,7 @@ pub enum NoParty {
     /// The host does not know the secret.
     #[error("the host does not know the secret")]
     Impostor,
-    /// A process that was let in is gone.
+    /// A process that was let in is gone, did not answer in time, or has sent an unexpected message.
     #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.wrapping_sub(1))]
     Broken {
         /// The nodes that the process was to run.
@@ -100,7 +102,7 @@ pub enum NoParty {
         /// The error of its connection.
         why: Broken,
     },
-    /// The host process is gone.
+    /// The host process is gone, did not answer in time, or has sent an unexpected message.
     #[error("lost the host process: {0}")]
     Gone(Broken),
     /// The caller's `look` stopped the wait.
@@ -357,7 +359,7 @@ fn compare_clocks(host: &Connection) -> Result<i64, Broken> {
     Ok(least.midpoint(most))
 }
 
-/// Returns true if the parts cover all nodes of the rack, each once and in order.
+/// Returns true if the parts cover all nodes of the rack, each once and in order, and no part is empty.
 fn is_party(parts: &[Range<u32>], nodes: u32) -> bool {
     let begins = std::iter::once(0).chain(parts.iter().map(|part| part.end));
     let follow = begins.zip(parts).all(|(begin, part)| part.start == begin && !part.is_empty());

@@ -58,7 +58,7 @@ pub(crate) struct Offer {
     /// On the way to the host, this is the process that must receive the offer. On the way from the host, this is the
     /// process that made the offer.
     pub(crate) process: usize,
-    /// The link of the ring, as an index into all links.
+    /// The ring's link, as a position in the order of [`Topology::links`].
     pub(crate) link: u32,
     /// True if this is the sending end.
     pub(crate) sends: bool,
@@ -124,7 +124,7 @@ pub(crate) struct Heard {
 const MOST_WORDS: usize = 1_000;
 
 impl Heard {
-    /// Puts a whole look into one message.
+    /// Puts a look into one message, without its reports of malformed bytes.
     pub(crate) fn new(look: &Look) -> Self {
         let &Look { began_ns, count, ref words } = look;
         Self { began_ns, count, words: words.iter().filter_map(Sent::of).collect(), goes_on: false }
@@ -154,8 +154,8 @@ impl Heard {
     }
 }
 
-/// The nodes, flows and links that exist. An event about any other node, flow or link is discarded, because observers
-/// use the numbers of nodes, flows and links as indices.
+/// The nodes, ports, flows and links that exist. An event about any other node, port, flow or link is discarded,
+/// because observers use these numbers as indices.
 #[derive(Debug, Clone)]
 pub(crate) struct Known {
     pub(crate) topology: Arc<Topology>,
@@ -272,7 +272,7 @@ pub(crate) struct Ended {
     pub(crate) totals: Totals,
     /// Statistics of each link, indexed by [`LinkId`].
     pub(crate) links: Vec<LinkStats>,
-    /// One entry per link that has flow control.
+    /// One entry per link that has flow control and starts at a node of the process.
     pub(crate) flow_control: Vec<(LinkId, FlowControlAccount)>,
     pub(crate) readings: Readings,
     /// Number of times that a packet's bytes were copied on the way.

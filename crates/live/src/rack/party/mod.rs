@@ -40,7 +40,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::time::Duration;
 
-/// The longest silence of a process before it counts as gone, during a run and at its end.
+/// The longest silence of a process, during a run and at the run's end. After a longer silence the process counts as
+/// gone.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// Delay between the moment when the last process is ready and the start of virtual time, in ns.
@@ -519,7 +520,7 @@ impl Party {
         }
     }
 
-    /// Checks that the latest look of no process began more than [`SILENCE`] ago. Skips processes from which no look
+    /// Checks that the latest look of every process began at most [`SILENCE`] ago. Skips processes from which no look
     /// has arrived yet. Only the host checks.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ pub(super) struct Component {
 type Load = (bool, Duration);
 
 impl Component {
-    /// A component of these ports, in ascending order.
+    /// A component of `ports`, which must be in ascending order.
     pub(super) fn new(ports: Vec<PortId>) -> Self {
         Self { deck: ports.clone().into(), ports: ports.into(), seen: Vec::new() }
     }

@@ -5,8 +5,9 @@
 //! choices of successive hops are independent (no polarization). Acknowledgements are hashed by their own identity, so
 //! they can take a different path than the data.
 //!
-//! Cost per hop: the cost of [`NextHops::forward`], which needs only arithmetic on tori and Clos networks. If there are
-//! several next hops, the flow's hash and the choice of the next hop take five more multiplications.
+//! Cost per hop: the cost of [`NextHops::forward`], which needs only arithmetic on tori and Clos networks without known
+//! failures. If there are several next hops, the flow's hash and the choice of the next hop take five more
+//! multiplications.
 
 use crate::fluid::Spread;
 use crate::routing::flow_hash::{flow_hash, pick, salt};
@@ -67,7 +68,7 @@ impl Forwarder for Ecmp {
     }
 }
 
-/// The port for a packet that has not reached its destination, at a switch with this salt.
+/// The port for a packet that has not reached its destination, at a node with this salt; `None` if there is no path.
 #[inline]
 pub(crate) fn choose(routing: &LocalRouting, packet: &Packet, salt: u64) -> Option<PortId> {
     routing.choose(packet.dst(), |count| pick(flow_hash(packet, salt), count))

@@ -63,7 +63,8 @@ pub struct Counters {
     pub refused: Counter,
     /// Greatest number of entries that one path table held at once, including expired entries not yet removed.
     pub most_entries: Counter,
-    /// Packets that left an edge switch by hash because their flow's selection was under way, or could not begin.
+    /// Packets that left an edge switch by hash because their flow's selection was under way, or could not begin; not
+    /// counted in mode `authsim`.
     pub fallbacks: Counter,
     /// Tags whose number of loads differs from the switch's number of uplinks.
     pub malformed: Counter,

@@ -191,7 +191,7 @@ impl Uplinks {
 /// If there is no such link.
 pub(crate) fn both_ways(topology: &Topology, id: LinkId) -> [(LinkId, Rate); 2] {
     [id, topology.reverse(id)]
-        .map(|id| (id, topology.link(id).expect("every link must have a reverse link").rate))
+        .map(|id| (id, topology.link(id).expect("the link and its reverse link must exist").rate))
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The path selection table: for each flow, the selected uplink, or a mark that the answer to the flow's request is
 //! pending (Expeditus §4.1; specifications/expeditus.md §3).
 //!
-//! An entry that is idle for the timeout expires. After a finished entry expires, the flow's next packet selects a path
-//! again. A pending entry expires too, so that a flow whose request was lost can select again once it has been idle for
-//! the timeout (specifications/expeditus.md §3.6). Expiry is checked when a look-up finds an entry. When the table
-//! grows, a sweep removes the other expired entries.
+//! An entry expires when it has been idle for the timeout, or for one to two timeouts with age bits ([`Clock`]). After
+//! an entry with a selected uplink expires, the flow's next packet selects a path again. A pending entry expires too,
+//! so that a flow whose request was lost can then select again (specifications/expeditus.md §3.6). Expiry is checked
+//! when a look-up finds an entry. From time to time, as the table grows, a sweep removes the other expired entries.
 
 use super::counters::Counters;
 use super::flow_id::FlowId;
@@ -30,7 +30,7 @@ choices! {
     pub(crate) enum Lookup {
         /// The whole flow id.
         Exact = "exact",
-        /// The lower bits of the flow id: flows with the same lower bits share an entry.
+        /// The lower log2(capacity) bits of the flow id: flows with the same lower bits share an entry.
         Hardware = "hw",
     }
 }

@@ -78,10 +78,11 @@ parameters! {
         t_dre: Duration = T_DRE;
         alpha: f64 = ALPHA;
         bits: u32 = BITS;
-        /// when an uplink counts a packet: when the packet is queued, or when the first bit of the packet leaves
+        /// when an uplink counts an outgoing packet: when the packet is queued, or when the first bit of the packet
+        /// leaves
         dre_egress: Counted;
-        /// include the queue in the load of an uplink: a queue that takes t_dre to drain is full load (the method of
-        /// the paper's testbed)
+        /// include the egress queue in the upward load of an uplink: a queue that takes t_dre to drain is full load
+        /// (the method of the paper's testbed)
         queue_counts: bool = false;
         pst_capacity: usize = PST_CAPACITY;
         pst_timeout: Duration = PST_TIMEOUT;
@@ -93,6 +94,7 @@ parameters! {
         /// rounding (prescale), either way depending on the multiplier (auto), or not at all (off)
         multipliers: Scaling;
         /// let a retransmitted SYN or SYN-ACK begin a new selection while the answer to the earlier request is pending
+        /// (no effect with mode `authsim`)
         reselect_on_syn: bool = false;
     }
 }

@@ -52,7 +52,8 @@ parameters! {
     }
 }
 
-/// If each frame's offset in the flow is hashed too, the flow uses all paths.
+/// With the key `frame`, each frame's offset in the flow is hashed too, so the flow uses all paths. This assumes frames
+/// of converged Ethernet: other packets have no hashed offset.
 fn spread(settings: &Settings) -> Spread {
     if Parameters::of(settings).key == Key::Frame { Spread::Evenly } else { Spread::AsForwarded }
 }

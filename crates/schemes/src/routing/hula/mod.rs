@@ -8,8 +8,8 @@
 //! switch thus knows, for each ToR, one next hop and the utilisation of the busiest link on the path through this next
 //! hop, but not the path itself. A flowlet takes the next hop that is best when the flowlet begins.
 //!
-//! A ToR stops probing after `ageing` without packets. The next packet triggers probes at once. An idle fabric
-//! therefore has no events.
+//! A ToR stops probing when it has forwarded no packets other than probes for the time `ageing`. The next such packet
+//! triggers probes at once. An idle fabric therefore has no events.
 
 mod best;
 mod switch;
@@ -34,8 +34,8 @@ const INFO: Info = Info {
               switch, measured by probes",
     source: "HULA (SOSR 2016) §3; specifications/expeditus.md §6.5",
     differs: &[
-        "an edge switch that has forwarded no packet for `ageing` sends no probes until the next packet, so that an \
-         idle network has no events",
+        "an edge switch that has forwarded only probes for the time `ageing` sends no probes until the next other \
+         packet, so that an idle network has no events",
         "if no probe has reported a next hop for `ageing`, flowlets are spread by hash over the shortest paths, as \
          in ECMP; the paper keeps the old next hop until another probe arrives",
         "a probe is a packet of 46 bytes, the payload of a 64-byte frame; utilisation has 8 bits, and 255 is line \
@@ -52,8 +52,8 @@ parameters! {
         probe_period: Duration = Duration::from_us(200), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
         /// time constant of the estimate of a link's utilisation; twice the probe period in the paper
         tau: Duration = Duration::from_us(400), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
-        /// time without a probe after which a next hop is no longer used; also the time without packets after which an
-        /// edge switch stops probing
+        /// time without a probe after which a next hop is no longer used; also the time without packets other than
+        /// probes after which an edge switch stops probing
         ageing: Duration = Duration::from_us(600), Duration::from_ns(1)..=Duration::from_ms(1_000_000_000);
         t_fl: Duration = flowlets::gap(Duration::from_us(100));
         flowlets: usize = flowlets::SLOTS;

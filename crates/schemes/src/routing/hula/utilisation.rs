@@ -1,6 +1,7 @@
-//! Measures the utilisation of a switch's links in the direction away from the switch (HULA §3.2). A packet of D bytes
-//! that is forwarded dt after the previous packet sets the estimate to U = D + U · max(0, 1 - dt / tau). Packets count
-//! before they are queued, even if the queue drops them. Under a steady rate R the estimate settles at R · tau.
+//! Measures the utilisation of a switch's links in the direction away from the switch (HULA §3.2). A packet that is
+//! forwarded dt after the previous packet sets the estimate to U = D + U · max(0, 1 - dt / tau). D is the size in bytes
+//! of the frame around the packet. Packets count before they are queued, even if the queue drops them. Under a steady
+//! rate R the estimate settles at R · tau.
 
 use raddle_core::{Duration, PortId, Rate, Time};
 use raddle_topology::LinkLayer;

@@ -17,7 +17,8 @@ pub(crate) struct Pinned {
     known: FxHashMap<Flow, Option<Place>>,
 }
 
-/// The key of a path: the two ends of the flow, and the path's number among the paths between these ends.
+/// The key of a path: the two ends of the flow, and the [choice](raddle_topology::paths) that selects one of the paths
+/// between these ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Flow {
     source: u32,

@@ -45,13 +45,14 @@ pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
 pub(crate) const PATHS: Parameter = Parameter::new(
     "paths",
     Value::Count(8),
-    "with routing = \"k-shortest\": number of shortest paths from which each flow draws its path",
+    "with routing = \"k-shortest\": number of shortest paths from which each flow or subflow draws its path",
 )
 .within(1.0, Paths::CHOICES as f64);
 
 const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header must have room for every choice of path");
 
-/// The paths for the plan's routing. Headers have room for `most_links` links. `count` is the value of [`PATHS`].
+/// The paths for the plan's routing. Headers have room for `most_links` links. With `k-shortest`, longer paths among
+/// the `count` shortest paths are left out. `count` is the value of [`PATHS`].
 ///
 /// # Errors
 /// If the fabric has no such paths, or if a shortest path (with `bcube`, a parallel path) may have more than

@@ -134,6 +134,6 @@ fn fabrics_that_do_not_fit_are_refused() {
     let (key, problem) = refused(&bcube(2, 3), "bcube", 8);
     assert_eq!(
         (&key[..], &problem[..]),
-        ("topology", "a flow's path may have 10 links, and packet headers have room for at most 8")
+        ("topology", "a flow's path can have up to 10 links, but packet headers have room for at most 8")
     );
 }

@@ -2,9 +2,10 @@
 //! al., SIGCOMM 2015).
 //!
 //! The edge of the network is a virtual switch in the sender's host (`sender.rs`). The virtual switch writes the number
-//! of an end-to-end path into each packet. Switches follow that path (`switch.rs`) and choose nothing, and the last
-//! switch removes the number. The number is a [`raddle_core::Shim::Path`]; the paper uses shadow MAC addresses. In a
-//! Clos network a path is a plane and a core in that plane, with the number `plane · cores + core` ([`Paths`]).
+//! of an end-to-end path into each packet for a host of another edge switch. Switches follow that path (`switch.rs`)
+//! and choose nothing, and the last switch removes the number. The number is a [`raddle_core::Shim::Path`]; the paper
+//! uses shadow MAC addresses. In a Clos network a path is a plane and a core in that plane, with the number `plane ·
+//! cores + core` ([`Paths`]).
 //!
 //! A flow's cells take the paths in turn, starting at a path that depends on the flow. Once the sender knows that a
 //! link has failed, it leaves out the paths over that link. An aggregation switch that has lost half of its cores then

@@ -2,7 +2,7 @@
 //! (specifications/cee.md §5.3; Leiserson et al., "The Network Architecture of the Connection Machine CM-5", SPAA
 //! 1992).
 //!
-//! There are two variants. Either each switch on the way up draws a port, or the source draws one of the nearest common
+//! There are two variants. Either each node on the way up draws a port, or the source draws one of the nearest common
 //! ancestors. In the second variant, the source writes the ancestor's number into the frame, and each switch's digit of
 //! this number selects the port upwards. Both variants take every path equally often. Only frames of converged Ethernet
 //! have room for a path; for other packets the switches always draw.

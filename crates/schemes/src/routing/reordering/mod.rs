@@ -3,8 +3,9 @@
 //! (SIGCOMM 2015, §3.2) in its receive offload.
 //!
 //! An early data segment waits for the segments before it, but no longer than a given time. After that time the segment
-//! is passed up, and TCP sees the gap. A late or repeated segment is passed up at once. A flowcell takes a single path,
-//! so a gap within a flowcell is a loss, and segments do not wait for the missing segment.
+//! is passed up, and TCP sees the gap. A segment that fills the gap, or repeats data that TCP already has, is passed up
+//! at once. A flowcell takes a single path, so a gap within a flowcell is a loss, and segments do not wait for the
+//! missing segment.
 //!
 //! Differs from the papers: the waiting time is fixed, while Presto adapts it to measured delays. Segments are passed
 //! up one by one and are not merged, so TCP acknowledges each segment by itself (unless it delays acknowledgements).

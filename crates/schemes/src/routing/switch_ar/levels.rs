@@ -24,7 +24,8 @@ choices! {
     pub(super) enum Update {
         /// The level grows by q.
         Accumulate = "accumulate",
-        /// The level grows by q times the number of notices so far, including this notice.
+        /// The level grows by q times the number of notices that have counted since the level last expired, including
+        /// this notice.
         CountTimesFeedback = "count-times-feedback",
         /// The level grows by one.
         Count = "count",

@@ -8,14 +8,15 @@
 //!
 //! A QCN notice ([`crate::link::qcn`]) travels from the congested queue to the source of the frame that met the
 //! congestion. A switch at which the notice arrives by an up port learns that frames with the same destination as this
-//! frame meet congestion behind that port. For each destination the switch keeps a level per up port. By default, all
-//! frames for a destination leave by the port with the least level and are never divided among ports. Among ports with
-//! equal levels, the first port in cyclic order from D-mod-k's port is taken. As long as there is no congestion, frames
-//! thus stay in order. A switch is the first to learn of congestion in its own queues, because the notices about these
-//! queues start at this switch. As with all up/down routing, notices take random ports upwards, so that they arrive by
-//! all the paths that lead to the congested queue.
+//! frame meet congestion behind that port. For each destination the switch keeps a level per up port. By default, while
+//! all up ports are usable, all frames for a destination leave by the port with the least level and are never divided
+//! among ports. Among ports with equal levels, the first port in cyclic order from D-mod-k's port is taken. As long as
+//! there is no congestion, frames thus stay in order. A switch is the first to learn of congestion in its own queues,
+//! because the notices about these queues start at this switch. As with all up/down routing, notices take random ports
+//! upwards, so that they arrive by all the paths that lead to the congested queue.
 //!
-//! Hosts take no part in this routing. A host without rate limiters ignores notices.
+//! Hosts with a single link take no part in this routing. A host with several links chooses among them as a switch
+//! does, and reads the notices that arrive. Other hosts without rate limiters ignore notices.
 //!
 //! Cost per frame that goes up: a read of 16 bytes for each up port. Cost per notice: on the way up, a random number;
 //! at a switch that reads the notice, also two or three reads of the levels of all up ports.

@@ -46,7 +46,8 @@ impl Split {
         if row.iter().all(|entry| entry.weight == 0) {
             row[first].weight = WHOLE;
         }
-        // The moved weight is at least 1, so that the weight of a permanently congested port reaches 0.
+        // At least 1 is moved while the port has any weight, so that the weight of a permanently congested port reaches
+        // 0.
         let weight = i64::from(row[from].weight);
         let moved = (weight * self.moved / i64::from(WHOLE)).max(weight.min(1)) as i32;
         row[from].weight -= moved;

@@ -25,8 +25,7 @@ pub(super) struct SwitchAr {
 }
 
 impl SwitchAr {
-    /// The choice of up ports at `node`. With the parameter `absorb`, the node drops a notice if an up port other than
-    /// the notice's port has level zero.
+    /// The choice of up ports at `node`. The parameters `absorb` and `keep_used` decide which notices the node drops.
     pub(super) fn new(tree: &Xgft, node: NodeId, parameters: &Parameters) -> Self {
         let &Parameters { update, local, timer, absorb, moved, keep_used, .. } = parameters;
         let rule = Rule { update, local, timer };

@@ -34,7 +34,7 @@ pub(crate) struct Adapter<P: Protocol> {
     recovery: Option<Recovery>,
     /// Answers to received frames, such as acknowledgements. The host sends all answers before data.
     answers: VecDeque<Packet>,
-    /// True if a data frame has been passed to the port and has not left the port.
+    /// True if a data frame has been passed to the port, and has neither left the port nor been dropped there.
     busy: bool,
     /// Without recovery: the flow of the frame at the port, if this frame is the last frame of its flow.
     last_of: Option<FlowKey>,
@@ -68,8 +68,9 @@ struct Sending {
 }
 
 impl<P: Protocol> Adapter<P> {
-    /// The adapter of host `node`, which sends frames with up to `mtu` bytes of a flow at rate `line_rate`. If
-    /// `progress` is given, the adapter reports the progress of each received flow at most once per such interval.
+    /// The adapter of host `node`. A frame carries up to `mtu` bytes of a flow, and the host's link has rate
+    /// `line_rate`. If `progress` is given, the adapter reports the progress of each received flow at most once per
+    /// interval of this length.
     #[must_use]
     pub(crate) fn new(
         node: NodeId,
@@ -259,7 +260,8 @@ impl<P: Protocol> Adapter<P> {
         }
     }
 
-    /// Handles expired timers: the flow goes back to its first unacknowledged frame, or is given up.
+    /// Handles timer entries that are due. If the flow's timer has expired, the flow goes back to its first
+    /// unacknowledged frame, or is given up. Otherwise, the flow gets a new entry if its timer runs.
     fn expire_due(&mut self, now: Time) {
         while let Some(recovery) = &mut self.recovery
             && let Some(place) = recovery.due(now)

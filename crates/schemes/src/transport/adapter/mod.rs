@@ -9,7 +9,7 @@
 //! protocols. The adapter retransmits lost frames if the protocol has acknowledgements ([`go_back_n`]).
 //!
 //! Cost per frame sent: one ring-buffer entry, and a heap entry if the rate limiter delays the queue. Cost per frame
-//! received: one look-up by flow, and usually the extension of one range of received bytes.
+//! received: one look-up by flow (two with go-back-N), and usually the extension of one range of received bytes.
 
 mod host;
 mod incoming;

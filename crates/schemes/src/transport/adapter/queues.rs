@@ -156,7 +156,8 @@ impl<L: RateLimiter> Queues<L> {
         }
     }
 
-    /// Makes each queue that its rate limiter has released wait for its turn again.
+    /// Handles each queue whose release time has come. The queue then waits for its turn, or for its rate limiter again
+    /// if the limiter still allows no frame.
     fn free(&mut self, now: Time) {
         while let Some(&Reverse((at, place))) = self.limited.peek()
             && at <= now

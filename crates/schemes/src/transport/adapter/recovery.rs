@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The flows that are not fully acknowledged, and their timers.
+/// The flows that have not ended, with their timers, and the flows that the sender gave up.
 #[derive(Debug)]
 pub(super) struct Recovery {
     pub(super) params: Params,

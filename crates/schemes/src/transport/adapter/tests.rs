@@ -13,8 +13,8 @@ const RATE: Rate = Rate::from_gbps(10);
 /// the flow's number.
 const HERMIT: u32 = 77;
 
-/// A protocol with frames of 1,500 bytes. A notice makes the rate limiter of a destination hold back all frames until
-/// the time in the notice.
+/// A protocol for these tests. A notice makes the rate limiter of one queue hold back all frames until the time in the
+/// notice, or until the timer in the notice fires.
 struct Plain;
 
 #[derive(Default)]
@@ -62,8 +62,8 @@ impl Protocol for Plain {
     fn read(&self, packet: &Packet) -> Option<Arrival<Hold>> {
         match &packet.header {
             Header::Cee(frame) => Some(Arrival::Data(data(frame))),
-            // The field `culprit_dst` selects the queue. The field `q_offset` is the end of the hold, and `q_delta` is
-            // the time of the timer, both in nanoseconds.
+            // The fields `culprit_dst` and `priority` select the queue. The field `q_offset` is the end of the hold,
+            // and `q_delta` is the time of the timer (0: no timer), both in nanoseconds.
             Header::Cnm(notice) => {
                 let ns = |ns: i16| Time::ZERO + Duration::from_ns(ns as u64);
                 let timer = (notice.q_delta > 0).then(|| ns(notice.q_delta));

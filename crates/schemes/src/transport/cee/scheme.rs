@@ -14,7 +14,8 @@ use std::sync::Arc;
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "cee",
-        summary: "Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters",
+        summary: "Lossless Ethernet's adapter: a queue for each destination and priority, with or without \
+                  QCN's rate limiters",
         source: "Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch Adaptive Routing",
         differs: &[
             "the receiver puts frames in order per flow; in the paper, it puts frames in order per source",
@@ -31,7 +32,7 @@ parameters! {
     struct Parameters {
         /// bytes of a full frame, headers included
         mtu: u32 = Bytes(1_500), 64..=9_216;
-        /// priority of the frames of flows that have no priority (0)
+        /// priority of the frames of flows whose own priority is 0
         priority: u8 = 3, 0..=7;
         /// limit the rate of each queue (one per destination and priority) by QCN's congestion notices
         rate_limiters: bool = false;

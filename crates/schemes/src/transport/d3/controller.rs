@@ -3,9 +3,9 @@
 //! specifications/pdq.md §6).
 //!
 //! Once per round trip each flow returns its grant and requests a new grant. If enough capacity is left, the flow gets
-//! the desired rate plus an equal share of the capacity that no flow desires. The controller never takes a grant back
-//! from another flow that still sends requests. It keeps three sums: the number of flows, the granted rates, and the
-//! desired rates.
+//! the desired rate plus an equal share of the capacity that no flow desires. Otherwise, it gets the capacity that is
+//! left. The controller never takes a grant back from another flow that still sends requests. It keeps three sums: the
+//! number of flows, the granted rates, and the desired rates.
 //!
 //! A request states the rate that the flow returns. In the paper, a router trusts this statement and remembers no flow
 //! ([`Memory::Sums`]). If a request is repeated, or is lost after it has passed the router, the router's sums stay
@@ -117,7 +117,8 @@ impl Controller {
     }
 
     /// Handles a request that joins the queue. Returns the granted rate, which `representable` has rounded to a value
-    /// that fits the header. A grant of zero means the base rate, at which the flow may send only requests.
+    /// that fits the header. A grant of zero means the base rate, at which the flow may send only requests. The flow's
+    /// last request gets no grant: the result is zero.
     pub(crate) fn request(
         &mut self,
         now: Time,
@@ -167,8 +168,9 @@ impl Controller {
         usize::try_from(self.sums.flows).unwrap_or(0)
     }
 
-    /// The desired rate and the grant of the flow's previous request, which the sums still contain. `None` if the flow
-    /// has no previous request.
+    /// The desired rate and the grant of the flow's previous request, to be subtracted from the sums. With
+    /// [`Memory::Flows`], the controller remembers them; `None` if it does not remember the flow. With
+    /// [`Memory::Sums`], the request states them; `None` if it is the flow's first request.
     fn before(&self, request: &Request) -> Option<Account> {
         match &self.flows {
             Some(flows) => flows.get(request.flow).copied(),

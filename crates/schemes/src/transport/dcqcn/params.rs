@@ -57,7 +57,7 @@ parameters! {
         min_rate: Rate = Rate::from_bps(100_000_000), Rate::from_bps(1)..=Rate::from_gbps(1_000_000);
         /// payload bytes of a full packet
         mtu: u32 = Bytes(1_024), 256..=4_096;
-        /// priority of the packets of flows that have no priority (0)
+        /// priority of the packets of flows whose own priority is 0
         priority: u8 = 3, 0..=7;
         /// priority of congestion notifications
         cnp_priority: u8 = 6, 0..=7;

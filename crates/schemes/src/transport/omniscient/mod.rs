@@ -2,11 +2,12 @@
 //! reference for other schemes. The scheduler sends no packets, so only the flow engine can run it
 //! (specifications/pdq.md §9).
 //!
-//! The schedule is optimal on one bottleneck if all flows are present from the start. For flows with deadlines, it then
-//! meets the greatest possible number of deadlines (Moore and Hodgson). For flows without deadlines, it has the least
-//! mean completion time (shortest flow first). If such flows arrive later, the flow with the shortest remaining time
-//! goes first. On several bottlenecks, the scheduler serves flows in order of deadline, then of remaining size. Each
-//! flow gets the capacity that is left on its path.
+//! The schedule is optimal on one bottleneck if all flows have the same class and are present from the start. For flows
+//! with deadlines, the schedule then meets the greatest possible number of deadlines (Moore and Hodgson). For flows
+//! without deadlines, the schedule has the least mean completion time (shortest flow first). If flows without deadlines
+//! arrive later, the flow with the shortest remaining time goes first. On several bottlenecks, the scheduler serves
+//! flows in order of class, then of deadline, then of remaining size. Each flow gets the capacity that is left on its
+//! path.
 
 use crate::fluid::{Sharing, capacities};
 use crate::parameters;

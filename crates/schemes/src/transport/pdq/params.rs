@@ -23,9 +23,9 @@ choices! {
     /// The version of PDQ's rules.
     pub(crate) enum Profile {
         /// The paper's rules with four changes. A link counts a grant as used when it makes the grant, and checks the
-        /// grant again when the acknowledgement returns. Dampening does not delay flows that are more critical than the
-        /// accepted flow. Senders report their least round-trip time instead of the smoothed round-trip time. A host
-        /// sends the most critical of its flows first.
+        /// grant again when the acknowledgement returns. After a grant to a flow without a rate, dampening does not
+        /// delay flows that are more critical than this flow. Senders report their least round-trip time instead of the
+        /// smoothed round-trip time. A host sends the most critical of its flows first.
         Fast = "f",
         /// The paper's rules without the four changes of profile F.
         Literal = "l",
@@ -33,7 +33,7 @@ choices! {
 }
 
 choices! {
-    /// The criterion by which flows are ranked.
+    /// The criterion that ranks flows with equal deadlines, or without deadlines.
     pub(crate) enum Ranking {
         /// The remaining transmission time.
         Exact = "exact",
@@ -52,17 +52,17 @@ parameters! {
         /// and Early Termination; es is Early Start only; basic is none
         variant: Variant;
         /// l: the paper's rules. f: the paper's rules with four changes. A link counts a grant as used when it makes
-        /// the grant, and checks the grant again when the acknowledgement returns. Dampening does not delay a flow that
-        /// is more critical than the accepted flow. Senders report their smallest round-trip time. A host sends the
-        /// most critical of its flows first
+        /// the grant, and checks the grant again when the acknowledgement returns. After a grant to a flow without a
+        /// rate, dampening does not delay flows that are more critical than this flow. Senders report their smallest
+        /// round-trip time. A host sends the most critical of its flows first
         profile: Profile;
         /// Early Start treats a flow as nearly complete within this many round trips of its end
         k: f64 = 2.0, 0.0..=1e6;
         /// with variant = "full": the paused flow at position j of a link's list, counted from 1, probes every `x_sp`
         /// times j round trips, but at most once per round trip
         x_sp: f64 = 0.2, 0.0..=1e3;
-        /// time for which a link, after a grant to a flow without a rate, grants nothing to other flows without a rate
-        /// (with profile = "f": only to more critical flows); recommended: about 0.8 round trips
+        /// after a link grants a rate to a flow without a rate, it grants nothing to other flows without a rate for
+        /// this time (with profile = "f", more critical flows are excepted); recommended: about 0.8 round trips
         dampening: Duration = Duration::from_us(100), Duration::ZERO..=Duration::from_ms(60_000);
         /// the most critical flow gets line rate even if the queue is long
         top_line: bool = false;
@@ -77,7 +77,8 @@ parameters! {
         initial_rtt: Duration = Duration::from_us(200), Duration::from_us(1)..=Duration::from_ms(1_000);
         /// the SYN requests a rate; otherwise the first probe does
         syn_grants: bool = true;
-        /// criterion of criticality: remaining time, random, or bytes sent
+        /// criterion that ranks flows with equal deadlines or without deadlines: remaining transmission time (exact), a
+        /// random number (random), or the bytes sent (sent); flows with earlier deadlines always come first
         ranking: Ranking;
         /// with ranking = "sent": number of sent bytes per step of criticality
         ranking_step: u64 = Bytes(50_000), 1..=1_000_000_000_000_000;

@@ -49,7 +49,8 @@ impl Pdq {
         Self { parameters, seed }
     }
 
-    /// The expected transmission time that the header states, in ticks of 10 ns.
+    /// The header's field for the expected transmission time, in ticks of 10 ns. Unless the ranking is exact, the field
+    /// ranks the flow instead, and is at least [`UNKNOWN`].
     #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
     fn expected(&self, sender: &Sender, view: &View) -> u32 {
         let time = match self.parameters.ranking {

@@ -97,7 +97,8 @@ impl PfqForwarder {
         }
     }
 
-    /// Number of packets, over all flows, that this node has sent and that still occupy buffers of its neighbours.
+    /// Number of buffers at all neighbours, over all flows, that are occupied by or reserved for packets that this node
+    /// has forwarded.
     #[cfg(test)]
     pub(super) fn credits_in_use(&self) -> u32 {
         self.ports.iter().flat_map(|port| &port.in_use).map(|&(_, used)| used).sum()

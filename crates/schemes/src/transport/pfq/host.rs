@@ -85,8 +85,8 @@ impl PfqHost {
         }
     }
 
-    /// The next packet to send. If no packet can be sent now, the time at which an application produces the next
-    /// packet.
+    /// Returns the next packet to send. If no packet can be sent now, returns the time at which an application produces
+    /// the next packet, or [`Time::NEVER`] if no flow waits for its application.
     fn next_packet(&mut self, now: Time) -> Result<Packet, Time> {
         let mut wake = Time::NEVER;
         for step in 0..self.sending.len() {

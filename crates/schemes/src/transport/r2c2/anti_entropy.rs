@@ -26,8 +26,8 @@ choices! {
     }
 }
 
-/// Number of rounds after a fault. This number is greater than [`SETTLING`], so that the last rounds run after all
-/// earlier broadcasts have arrived.
+/// Least number of rounds after a fault. This number is greater than [`SETTLING`], so that the last rounds run after
+/// all earlier broadcasts have arrived.
 const ROUNDS: u32 = 4;
 /// Number of periods after a topology change during which earlier broadcasts may still arrive.
 const SETTLING: u64 = 2;
@@ -63,7 +63,8 @@ pub(super) struct AntiEntropy {
     /// By source node: the time of the last confirmation of this node's table entries for that source. The first round
     /// with such entries and each topology change also set this time.
     confirmed: BTreeMap<u16, Time>,
-    /// Source nodes whose digest disagreed with this node's table, and whose entries have not been confirmed since.
+    /// Source nodes whose digest disagreed with this node's table, and whose entries have not been confirmed since. A
+    /// topology change empties this set.
     contradicted: BTreeSet<u16>,
     /// By source node: the number of the open snapshot request. An event of the source removes the entry.
     asked: BTreeMap<u16, u32>,

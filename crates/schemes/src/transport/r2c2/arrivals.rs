@@ -1,8 +1,8 @@
 //! The receiving end of reliable flows: records which packets have arrived, and schedules acknowledgements.
 //!
 //! The receiver remembers a complete flow until the time [`MEMORY`] has passed since the source announced the flow's
-//! end. If the last acknowledgement is lost, the source retransmits a packet, and the receiver must acknowledge it
-//! again.
+//! end, or since the end was presumed. If the last acknowledgement is lost, the source retransmits a packet, and the
+//! receiver must acknowledge it again.
 
 use crate::transport::lids::QUARANTINE;
 use crate::transport::reassembly::Incoming;

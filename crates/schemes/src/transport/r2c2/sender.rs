@@ -237,8 +237,8 @@ impl Sender {
             let packet = u64::from(params.mtu) + HEADER;
             if self.full.get(&drawn.first) == Some(&now) {
                 // The queue has dropped a packet at this instant. Without a wait, a flow could lose all its packets in
-                // one instant. A port that is free may also drop a packet, if the packet is longer than the queue
-                // limit. Then the wait is one serialization delay.
+                // one instant. The wait ends when the port is free. If the port is free already, the packet is longer
+                // than the queue limit, and the wait is one serialization delay.
                 let free_at = port.free_at(now);
                 let sent_at = now + port.rate.time_for(Bytes(packet));
                 wake = wake.min(if free_at > now { free_at } else { sent_at });

@@ -4,8 +4,8 @@
 use super::Params;
 use raddle_core::{Duration, NodeId, Stream, Time};
 
-/// The ticks of one node: the times at which the node computes rates. Ticks run while the node has flows whose rates it
-/// must compute. Endless ticks always run.
+/// The ticks of one node: the times at which the node computes rates and ends demand periods. In R2C2, ticks run while
+/// the node has flows whose rates it must compute. Endless ticks always run, unless rho is zero.
 #[derive(Debug)]
 pub(crate) struct Ticks {
     rho: Duration,
@@ -55,7 +55,7 @@ impl Ticks {
         self.next = now;
     }
 
-    /// Time of the next tick; [`Time::NEVER`] if the ticks are stopped.
+    /// Time of the next tick; [`Time::NEVER`] if no tick is scheduled.
     pub(crate) fn next(&self) -> Time {
         self.next
     }

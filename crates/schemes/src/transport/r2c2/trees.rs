@@ -1,9 +1,9 @@
 //! Broadcast trees (R2C2 §3.2): several shortest-path trees per source. Every node computes the trees without messages.
 //!
-//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order, beginning with dimension
-//! `t / 2` (rounded down). With odd `t`, tree `t` is the mirror image of tree `t - 1`. In a torus of `m` dimensions of
-//! equal size, trees 0 to `2m - 1` together load all links equally. A tree has the same shape from every source, so one
-//! set of child ports per offset from the source serves all sources.
+//! On a torus, tree `t` is a dimension-order tree. It takes the dimensions in cyclic order, beginning with dimension `t
+//! / 2` (rounded down, modulo the number of dimensions). With odd `t`, tree `t` is the mirror image of tree `t - 1`. In
+//! a torus of `m` dimensions of equal size, trees 0 to `2m - 1` of all sources together load all links equally. A tree
+//! has the same shape from every source, so one set of child ports per offset from the source serves all sources.
 //!
 //! In other topologies, the parent of a node is the neighbour with the smallest hash among the neighbours closer to the
 //! source. Nodes with the same candidates choose the same parent, so a broadcast enters few switches. Switches that
@@ -134,7 +134,8 @@ fn symmetric(dims: &[u32], count: u8) -> Kind {
 }
 
 /// The child ports, in tree `tree`, of the node at offset `at` from the source. The tree continues in the dimension of
-/// the last hop, and branches into every later dimension.
+/// the hop that reaches the node, and branches into every dimension that comes later in the tree's order. At the
+/// source, the tree branches into all dimensions.
 fn child_ports(dims: &[u32], tree: usize, at: [u8; MAX_DIMS]) -> PortSet {
     let mirrored = tree % 2 == 1;
     let order: Vec<usize> = (0..dims.len()).map(|i| (tree / 2 + i) % dims.len()).collect();

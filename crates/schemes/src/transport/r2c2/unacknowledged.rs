@@ -3,10 +3,10 @@
 //! Acknowledgements only decide which packets to retransmit; the flow keeps its computed rate. Packets of a flow take
 //! different paths, so a packet is not necessarily lost when a later packet arrives first. When a packet has arrived,
 //! packets that were sent much earlier count as lost. Much earlier means by at least an upper estimate of the round
-//! trip, times a factor that grows after needless retransmissions (as in RACK, RFC 8985). If no acknowledgement of a
-//! further packet arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298). When the
-//! retransmission of this packet is acknowledged, other packets that were sent long before the retransmission count as
-//! lost too.
+//! trip (at least 100 us), times a factor that grows after needless retransmissions (as in RACK, RFC 8985). If no
+//! acknowledgement of a further packet arrives within a timeout, the oldest packet in flight counts as lost (RFC 6298).
+//! When the retransmission of this packet is acknowledged, other packets that were sent long before the retransmission
+//! count as lost too.
 //!
 //! Cost: a few operations per packet sent and per packet acknowledged.
 
@@ -15,8 +15,8 @@ use raddle_core::{Duration, Time};
 use raddle_wire::r2c2::Acknowledgement;
 use std::collections::VecDeque;
 
-/// The bounds of the timeout. `least` exceeds the longest queueing delays under R2C2. `greatest` limits the time for
-/// which a flow leaves a repaired path unused.
+/// The bounds of the timeout. `least` exceeds the longest queueing delays under R2C2. It is also the least lead in
+/// departure time that proves a loss. `greatest` limits the time for which a flow leaves a repaired path unused.
 const TIMEOUTS: TimeoutBounds = TimeoutBounds {
     initial: Duration::from_us(500),
     least: Duration::from_us(100),
@@ -73,8 +73,9 @@ pub(super) struct Unacknowledged {
     shortest_rtt: Duration,
     /// The latest departure time among the packets that have arrived.
     newest: Time,
-    /// A factor on the upper estimate of the round trip, at least 1. When a packet has arrived, packets that were sent
-    /// earlier by at least the product count as lost.
+    /// A factor of at least 1. It multiplies the upper estimate of the round trip, which counts as at least
+    /// `TIMEOUTS.least`, or as `TIMEOUTS.initial` before the first measurement. When a packet has arrived, packets that
+    /// were sent earlier by at least the product count as lost.
     patience: u64,
     /// Time at which the oldest packet in flight counts as lost, if no further packet is acknowledged before this time.
     /// [`Time::NEVER`] if no packet is in flight.
@@ -202,8 +203,8 @@ impl Unacknowledged {
         self.restart(now);
     }
 
-    /// Measures the round trip of packet `answered`, whose arrival has caused the acknowledgement. A packet that was
-    /// sent twice gives no measurement (RFC 6298 §3).
+    /// Measures the round trip of packet `answered`, whose arrival has caused the acknowledgement. A retransmitted
+    /// packet, or a packet that is already marked as arrived, gives no measurement (RFC 6298 §3).
     fn measure(&mut self, now: Time, answered: u32) {
         let sent = self.packets.get(answered.wrapping_sub(self.first) as usize);
         if let Some(sent) = sent.filter(|sent| sent.fate != Fate::Arrived && !sent.repeated) {
@@ -278,7 +279,8 @@ impl Unacknowledged {
         self.deadline = if self.in_flight == 0 { Time::NEVER } else { now + self.rtt.timeout(&TIMEOUTS) };
     }
 
-    /// If the deadline has passed, marks the oldest packet in flight as lost and returns true.
+    /// If the deadline has come, marks the oldest packet in flight as lost, doubles the timeout, sets the next
+    /// deadline, and returns true.
     pub(super) fn time_out(&mut self, now: Time) -> bool {
         if now < self.deadline {
             return false;
@@ -347,7 +349,8 @@ mod tests {
     #[test]
     fn a_packet_is_lost_only_if_one_sent_much_later_has_arrived() {
         let mut flow = sent(200);
-        // The round trip is 20 us. Packet 0 is missing, and packets 1 to 100 are acknowledged one after another.
+        // The round trip is 20 us, so the least bound of 100 us applies. Packet 0 is missing, and packets 1 to 100 are
+        // acknowledged one after another.
         for seq in 1..100 {
             flow.acknowledge(
                 at(u64::from(seq) + 20),

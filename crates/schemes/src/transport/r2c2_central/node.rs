@@ -123,7 +123,7 @@ impl CentralNode {
     }
 
     /// Sets the rate limits of this node's flows to the rates of a computation, unless rates of a later computation
-    /// have already arrived.
+    /// have already arrived. Reports a FINISH for each flow that this node does not have.
     fn take_rates(&mut self, now: Time, computation: u32, rates: &[FlowRate]) {
         if computation.wrapping_sub(self.computation) > u32::MAX / 2 {
             return;

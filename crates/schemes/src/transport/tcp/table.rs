@@ -121,7 +121,8 @@ impl<T> Table<T> {
         None
     }
 
-    /// The time of the next call of [`expired`](Self::expired); [`Time::NEVER`] if the heap has no entry.
+    /// The time at which [`expired`](Self::expired) must be called next; [`Time::NEVER`] if the heap of timers has no
+    /// entry.
     pub(super) fn next_expiry(&self) -> Time {
         self.next_expiry
     }

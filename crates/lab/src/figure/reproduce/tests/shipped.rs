@@ -73,8 +73,9 @@ fn shipped_figures_draw_no_warnings_that_are_not_meant() {
     assert!(drawn.is_empty(), "{}", drawn.into_iter().collect::<Vec<_>>().join("\n"));
 }
 
-/// If a figure's file marks a claim as deviating, the ledger must not say that the claim fails: the figure must be
-/// recorded again after the mark was added. Without this, `raddle reproduce FIGURE --check` fails.
+/// If a figure's file marks a claim as deviating, the ledger's latest entry at quick scale must not say that the claim
+/// fails: the figure must be recorded again after the mark was added. Without this, `raddle reproduce FIGURE --check`
+/// fails.
 #[test]
 fn the_ledger_has_the_marks_of_shipped_figures() {
     let ledger = Ledger::builtin().expect("a ledger");

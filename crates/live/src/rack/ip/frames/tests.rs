@@ -278,7 +278,7 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every frame of a namespace that crosses the rack arrives unchanged, and no slot is lost.
+    /// Each frame that a namespace sends either is dropped or crosses the rack and arrives unchanged. No slot is lost.
     #[test]
     fn every_frame_of_a_namespace_crosses_or_is_dropped(
         frames in prop::collection::vec(any_frame(), 1..20),

@@ -34,9 +34,9 @@ pub(crate) const TRANSPORT: Transport = Transport {
 const C: f64 = 0.4;
 /// Factor by which the window is multiplied after a loss.
 const BETA: f64 = 0.7;
-/// Growth of `W_est`, the window that Reno would have, in segments per round trip, until `W_est` reaches the window
-/// before the last reduction. With this growth, a sender that multiplies its window by [`BETA`] after a loss has the
-/// same throughput as a Reno sender, which halves its window (§4.3).
+/// Growth in segments per round trip of `W_est`, the window that Reno would have. It applies until `W_est` reaches
+/// `cwnd_prior`, the data in flight at the last loss. With this growth, a sender that multiplies its window by [`BETA`]
+/// after a loss has the same throughput as a Reno sender, which halves its window (§4.3).
 const RENO_GROWTH: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Greatest factor by which the window grows in one round trip (§4.2).
 const MOST_GROWTH: f64 = 1.5;
@@ -44,10 +44,10 @@ const MOST_GROWTH: f64 = 1.5;
 /// CUBIC's state of one flow. All windows are in segments.
 #[derive(Debug, Default)]
 pub(crate) struct Cubic {
-    /// The window before the last reduction (`W_max`). Fast convergence makes this value smaller, so that the flow
-    /// gives up capacity. 0 if unknown.
+    /// The data in flight at the last loss (`W_max`). Fast convergence makes this value smaller, so that the flow gives
+    /// up capacity. 0 if unknown, as after a timeout; the next epoch then sets it to the current window.
     w_max: f64,
-    /// The window before the last reduction (`cwnd_prior`). Fast convergence does not change this value.
+    /// The data in flight at the last loss (`cwnd_prior`). Fast convergence does not change this value.
     prior: f64,
     /// The current epoch; `None` until the window can first grow in congestion avoidance after the start or a loss.
     epoch: Option<Epoch>,
@@ -111,7 +111,7 @@ impl CongestionControl for Cubic {
         self.epoch = None;
         self.prior = flight as f64 / f64::from(mss);
         self.w_max = match sign {
-            LossSign::Timeout => 0.0, // unknown: the next epoch begins at its current window, §4.8
+            LossSign::Timeout => 0.0, // unknown: the next epoch sets `w_max` to the window at its start, §4.8
             // Fast convergence (§4.7): if the window is smaller than `w_max`, the flow releases more capacity.
             LossSign::Duplicates if self.prior < self.w_max => self.prior * (1.0 + BETA) / 2.0,
             LossSign::Duplicates => self.prior,

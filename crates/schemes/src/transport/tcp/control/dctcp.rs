@@ -80,7 +80,8 @@ impl CongestionControl for Dctcp {
             }
         } else if !ack.recovering && ack.una > self.reduced {
             window.set_ssthresh((window.cwnd() as f64 * (1.0 - self.alpha / 2.0)) as u64, ack.mss);
-            // After a timeout, the window may be smaller than the least threshold. A mark must not enlarge the window.
+            // After a timeout, the window may be smaller than the minimum of `ssthresh`. A mark must not enlarge the
+            // window.
             window.set_cwnd(window.ssthresh().min(window.cwnd()));
             self.reduced = ack.max;
             self.untold = true;
