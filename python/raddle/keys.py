@@ -416,7 +416,7 @@ class Record(TypedDict, total=False):
     """Links whose packets are captured in `packets.pcapng`: `all`, or a list of node pairs and link numbers such as `3->12, 40`."""
 
     pcap_snap: str
-    """Bytes that the capture keeps of each frame. Only with `pcap`. (default: `"128 B"`)"""
+    """Maximum number of bytes that the capture keeps of each frame, from the start of the frame. Only with `pcap`. (default: `"128 B"`)"""
 
     queue_lengths: str
     """Time between two samples of queue lengths."""
@@ -445,13 +445,13 @@ class Scale(TypedDict, total=False):
 
 
 class SchemeCee(TypedDict, total=False):
-    """Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters"""
+    """Lossless Ethernet's adapter: a queue for each destination and priority, with or without QCN's rate limiters"""
 
     mtu: str
     """bytes of a full frame, headers included (default: "1500 B")"""
 
     priority: int
-    """priority of the frames of flows that have no priority (0) (default: 3)"""
+    """priority of the frames of flows whose own priority is 0 (default: 3)"""
 
     rate_limiters: bool
     """limit the rate of each queue (one per destination and priority) by QCN's congestion notices (default: false)"""
@@ -579,7 +579,7 @@ class SchemeD3(TypedDict, total=False):
     """payload bytes of a full packet (default: "1460 B")"""
 
     paths: int
-    """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
+    """with routing = "k-shortest": number of shortest paths from which each flow or subflow draws its path (default: 8)"""
 
     quench: bool
     """end flows that can no longer meet their deadline (default: true)"""
@@ -625,7 +625,7 @@ class SchemeDcqcn(TypedDict, total=False):
     """shortest time between two negative acknowledgements of a flow for the same packet (default: "500 us")"""
 
     priority: int
-    """priority of the packets of flows that have no priority (0) (default: 3)"""
+    """priority of the packets of flows whose own priority is 0 (default: 3)"""
 
     r_ai: str
     """increase of the target rate per cycle of additive increase (default: "40 Mbps")"""
@@ -719,7 +719,7 @@ class SchemeExpeditus(TypedDict, total=False):
     """number of bits of a load (default: 3)"""
 
     dre_egress: Literal["enqueue", "tx_start"]
-    """when an uplink counts a packet: when the packet is queued, or when the first bit of the packet leaves (default: "enqueue")"""
+    """when an uplink counts an outgoing packet: when the packet is queued, or when the first bit of the packet leaves (default: "enqueue")"""
 
     mode: Literal["paper", "authsim"]
     """the paper's protocol, or the protocol of the authors' simulation code. With `authsim`, loads travel in SYN and SYN-ACK, and a connection selects its path once; if the transport has no handshake, all flows use ECMP. `authsim` does not change `alpha`, which is 0.3 in the authors' code (default: "paper")"""
@@ -740,10 +740,10 @@ class SchemeExpeditus(TypedDict, total=False):
     """idle time after which an entry expires (default: "100 ms")"""
 
     queue_counts: bool
-    """include the queue in the load of an uplink: a queue that takes t_dre to drain is full load (the method of the paper's testbed) (default: false)"""
+    """include the egress queue in the upward load of an uplink: a queue that takes t_dre to drain is full load (the method of the paper's testbed) (default: false)"""
 
     reselect_on_syn: bool
-    """let a retransmitted SYN or SYN-ACK begin a new selection while the answer to the earlier request is pending (default: false)"""
+    """let a retransmitted SYN or SYN-ACK begin a new selection while the answer to the earlier request is pending (no effect with mode `authsim`) (default: false)"""
 
     t_dre: str
     """interval at which rate estimators decay (default: "20 us")"""
@@ -763,7 +763,7 @@ class SchemeHula(TypedDict, total=False):
     """Each flowlet takes, at every hop, the port with the least utilised path to the destination's edge switch, measured by probes"""
 
     ageing: str
-    """time without a probe after which a next hop is no longer used; also the time without packets after which an edge switch stops probing (default: "600 us")"""
+    """time without a probe after which a next hop is no longer used; also the time without packets other than probes after which an edge switch stops probing (default: "600 us")"""
 
     flowlets: int
     """number of slots of each switch's flowlet table (default: 65536)"""
@@ -798,7 +798,7 @@ class SchemeOmniscient(TypedDict, total=False):
     """The best schedule of flows as fluids, by a scheduler that knows all flows; for the flow engine only"""
 
     paths: int
-    """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
+    """with routing = "k-shortest": number of shortest paths from which each flow or subflow draws its path (default: 8)"""
 
 
 class SchemePdq(TypedDict, total=False):
@@ -808,7 +808,7 @@ class SchemePdq(TypedDict, total=False):
     """the expected transmission time of a flow that waits for a rate is halved this many times per 100 ms (not with ranking = "random"); 0 turns aging off (default: 0)"""
 
     dampening: str
-    """time for which a link, after a grant to a flow without a rate, grants nothing to other flows without a rate (with profile = "f": only to more critical flows); recommended: about 0.8 round trips (default: "100 us")"""
+    """after a link grants a rate to a flow without a rate, it grants nothing to other flows without a rate for this time (with profile = "f", more critical flows are excepted); recommended: about 0.8 round trips (default: "100 us")"""
 
     h_sched: str
     """bytes of the scheduling header that are added to the 40 bytes of headers; reduce `mss` by this number (default: "0 B")"""
@@ -832,13 +832,13 @@ class SchemePdq(TypedDict, total=False):
     """payload bytes of a full packet (default: "1460 B")"""
 
     paths: int
-    """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
+    """with routing = "k-shortest": number of shortest paths from which each flow or subflow draws its path (default: 8)"""
 
     profile: Literal["f", "l"]
-    """l: the paper's rules. f: the paper's rules with four changes. A link counts a grant as used when it makes the grant, and checks the grant again when the acknowledgement returns. Dampening does not delay a flow that is more critical than the accepted flow. Senders report their smallest round-trip time. A host sends the most critical of its flows first (default: "f")"""
+    """l: the paper's rules. f: the paper's rules with four changes. A link counts a grant as used when it makes the grant, and checks the grant again when the acknowledgement returns. After a grant to a flow without a rate, dampening does not delay flows that are more critical than this flow. Senders report their smallest round-trip time. A host sends the most critical of its flows first (default: "f")"""
 
     ranking: Literal["exact", "random", "sent"]
-    """criterion of criticality: remaining time, random, or bytes sent (default: "exact")"""
+    """criterion that ranks flows with equal deadlines or without deadlines: remaining transmission time (exact), a random number (random), or the bytes sent (sent); flows with earlier deadlines always come first (default: "exact")"""
 
     ranking_step: str
     """with ranking = "sent": number of sent bytes per step of criticality (default: "50 KB")"""
@@ -1105,7 +1105,7 @@ class SchemeRcp(TypedDict, total=False):
     """payload bytes of a full packet (default: "1460 B")"""
 
     paths: int
-    """with routing = "k-shortest": number of shortest paths from which each flow draws its path (default: 8)"""
+    """with routing = "k-shortest": number of shortest paths from which each flow or subflow draws its path (default: 8)"""
 
     restamp: bool
     """egress ports of switches and hosts also lower the rates in acknowledgements (default: true)"""
@@ -1306,7 +1306,7 @@ class SchemeWcmp(TypedDict, total=False):
 Scheme = TypedDict(
     "Scheme",
     {
-        # Lossless Ethernet's adapter: a queue for each destination, with or without QCN's rate limiters
+        # Lossless Ethernet's adapter: a queue for each destination and priority, with or without QCN's rate limiters
         "cee": SchemeCee,
         # In a Clos network, each flow takes the path whose most loaded link is least loaded when the flow begins
         "clairvoyant": SchemeClairvoyant,
@@ -1352,7 +1352,7 @@ Scheme = TypedDict(
         "profile": Literal["none", "dcqcn-40g", "dcqcn-100g", "dcqcn-400g"],
         # Quantized congestion notification: queues sample frames and report their congestion to the frames' sources
         "qcn": SchemeQcn,
-        # The egress queues of all ports. If left out, ports have the transport's own queues, if it has any. Otherwise, they have `strict` queues if links have flow control, and unbounded FIFOs if not.
+        # The egress queues of all ports. The default is the transport's own queues. For a transport without queues of its own, the default is `strict` queues if links have flow control, and unbounded FIFOs if not.
         "queue": Literal["fifo", "strict", "ets"] | SchemeQueue2,
         # Rack-scale network stack: flow events are broadcast, every node computes all rates, packets are source-routed
         "r2c2": SchemeR2c2,
@@ -1511,7 +1511,7 @@ class Topology(TypedDict, total=False):
     """The file of the graph, relative to the experiment's file."""
 
     format: Literal["graphml", "node_link", "hpcc"]
-    """Format of the file. If left out, it follows from the file's ending: `.graphml`, `.json` or `.txt`."""
+    """Format of the file. If left out, the format is `graphml` if the file's name ends in `.graphml`, `node_link` if it ends in `.json`, and `hpcc` if it ends in `.txt`. Files with other names need this key."""
 
     framing: Literal["none", "ethernet"]
     """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
@@ -1641,7 +1641,7 @@ class WorkloadHotspotVictims(TypedDict, total=False):
 
 
 class WorkloadHotspot(TypedDict, total=False):
-    """Hosts that send to the same host, alone or in addition to the flows of `pairs`."""
+    """Hosts that send to the same host, and victim flows. A hotspot can be the only traffic, or be added to the flows of `pairs`."""
 
     degree: int | float | str
     """Number of hosts that send, or their share of all hosts, in place of `sources`. (default: depends on `type`)"""
@@ -1797,15 +1797,15 @@ Workload = TypedDict(
         "eager": str,
         # Path of a file of flows, relative to the experiment's file.
         "file": str,
-        # Number of drawn flows. Give `flows`, `duration` or `once`.
+        # Number of drawn flows. Drawn flows need exactly one of `flows`, `duration` and `once`.
         "flows": int,
-        # Format of the file. If left out, it follows from the file's ending: `.txt` or `.cm`.
+        # Format of the file. If left out, the format is `hpcc` if the file's name ends in `.txt`, and `htsim` if it ends in `.cm`. Files with other names need this key.
         "format": Literal["hpcc", "htsim"],
         # A GOAL file, which may be compressed (`.zst`): a program whose ranks send messages.
         "goal": str,
         # Number of ranks of `halo` in each dimension of the grid: one to three numbers.
         "grid": list[int],
-        # Hosts that send to the same host, alone or in addition to the flows of `pairs`.
+        # Hosts that send to the same host, and victim flows. A hotspot can be the only traffic, or be added to the flows of `pairs`.
         "hotspot": WorkloadHotspot,
         # Number of iterations of a skeleton or a collective operation. (default: the program's own)
         "iterations": int,
@@ -1981,7 +1981,7 @@ class ComputeTraces(TypedDict, total=False):
     """Label of the trace."""
 
     reference_ticks: int
-    """Number of computations of the slow reference algorithm. (default: `ticks`)"""
+    """Maximum number of ticks at which the reference algorithm, which is slow, also computes the rates. (default: `ticks`)"""
 
     workload: Workload
     """The workload that generates the flows."""
@@ -2121,7 +2121,7 @@ class Root(TypedDict, total=False):
     """Title and settings of a figure."""
 
     folder: str
-    """The folder to which names of files in the experiment are relative. By default, the folder of the experiment's file."""
+    """The folder to which names of files in the experiment are relative. By default, the folder of the experiment's file. A relative `folder` is itself relative to that default folder."""
 
     plot: list[Plot]
     """The plots of a figure."""
