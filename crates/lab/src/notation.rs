@@ -2,9 +2,9 @@
 //! `raddle report` follows the same rules (report/page/chart.js).
 //!
 //! - Tables and sentences ([`shown`]): four significant digits, and all digits before the decimal point.
-//! - Pictures ([`brief`]): at most a given number of significant digits, and a letter for thousands (k), millions (M)
-//!   and so on. In a column of a drawn table ([`column`]), the numbers also have the same letter and the same number of
-//!   decimals, if the smallest number other than 0 keeps at least two digits. Ticks that need many digits ([`plain`])
+//! - Pictures (`brief`): at most a given number of significant digits, and a letter for thousands (k), millions (M)
+//!   and so on. In a column of a drawn table (`column`), the numbers also have the same letter and the same number of
+//!   decimals, if the smallest number other than 0 keeps at least two digits. Ticks that need many digits (`plain`)
 //!   never have a letter.
 
 /// A number with four significant digits, without zeros at the end of the decimals: `58408`, `2.783`, `0.5`. It has at
