@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Interval between two checks of signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What has changed since the latest call of [`News::tell`]: the figure that has begun, and the states of runs, indexed
+/// The changes since the latest call of [`News::tell`]: the figure that has begun, and the states of runs, indexed
 /// by the run's number.
 #[derive(Default)]
 pub(crate) struct News(Mutex<Latest>);

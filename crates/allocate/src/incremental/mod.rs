@@ -81,8 +81,8 @@ pub struct Incremental {
     classes: BTreeMap<u8, usize>,
     /// The links to be examined. An entry is a stop at one of these links. All earlier stops at this link are correct.
     doubts: BinaryHeap<Reverse<Stop>>,
-    /// Working memory: the stops of the flows of a link that stop at another link or at their demand, with
-    /// the flows' weights on the link.
+    /// Working memory for one link. Each flow of the link whose stop is another link or the flow's demand has an entry:
+    /// this stop, and the flow's weight on the link.
     elsewhere: Vec<(Stop, u64)>,
     /// Working memory: flows whose stops change.
     moved: Vec<u32>,

@@ -12,7 +12,7 @@ pub(super) struct Program {
     end: End,
 }
 
-/// Whether a program has ended, and whether its end has been reported.
+/// The end of a program: still to come, reached, or reached and reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     ToCome,

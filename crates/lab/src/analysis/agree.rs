@@ -250,7 +250,11 @@ fn link_load(packet: &Outcome, flow: &Outcome) -> Option<f64> {
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.complete {
-            writeln!(f, "stopped early: the numbers below cover only the flows that had finished")?;
+            writeln!(
+                f,
+                "stopped early: the FCTs below cover only the flows that both engines had finished; the link load also counts \
+                 unfinished flows"
+            )?;
         }
         let [only_packet, only_flow] = self.only;
         writeln!(

@@ -198,6 +198,15 @@ impl Document {
         Ok(read_engine(&mut Section::new(&document.root, &ROOT))?.0.seed)
     }
 
+    /// Reads only `[record]`.
+    ///
+    /// # Errors
+    /// If `[record]` is wrong.
+    pub(crate) fn record(&self) -> Result<Record, Problem> {
+        let (document, _) = self.without_aliases();
+        Ok(read_record(&mut Section::new(&document.root, &ROOT))?.0)
+    }
+
     /// Reads and checks the whole experiment.
     ///
     /// # Errors
@@ -243,7 +252,6 @@ impl Experiment {
             root.item(key);
         }
         let files = document.files()?;
-        let absent = engine::absent(&document.root.at);
         let section = needed(&mut root, &TOPOLOGIES, "kind = \"torus\"")?;
         let (topology, resolved) = TopologySpec::read(section, &files, &document.registry)?;
         root.resolve(&TOPOLOGIES, resolved);
@@ -272,8 +280,7 @@ impl Experiment {
             root.resolve(&LINK_ERRORS, resolved);
             errors
         });
-        let section = root.section(&RECORDS)?.unwrap_or_else(|| Section::new(&absent, &engine::RECORD));
-        let (record, resolved) = Record::read(section)?;
+        let (record, resolved) = read_record(&mut root)?;
         root.resolve(&RECORDS, resolved);
         let resolved = root.finish()?;
         let (folder, files) = files.into_parts();
@@ -337,6 +344,13 @@ fn read_engine(root: &mut Section<'_>) -> Result<(Engine, toml::Table), Problem>
     let absent = engine::absent(root.at());
     let section = root.section(&ENGINES)?;
     Engine::read(section.unwrap_or_else(|| Section::new(&absent, &engine::ENGINE)))
+}
+
+/// Reads `[record]`, which may be left out.
+fn read_record(root: &mut Section<'_>) -> Result<(Record, toml::Table), Problem> {
+    let absent = engine::absent(root.at());
+    let section = root.section(&RECORDS)?;
+    Record::read(section.unwrap_or_else(|| Section::new(&absent, &engine::RECORD)))
 }
 
 /// The table at `key`, which every experiment must have. `begins` is an example of the table's first line, for the

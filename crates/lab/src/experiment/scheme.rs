@@ -36,7 +36,7 @@ pub struct QueueLimits {
 pub struct Scheme {
     /// The transport, from the registry.
     pub transport: Transport,
-    /// Whether the parts of the scheme read only the state of their own node, or also the current state of other nodes.
+    /// The state that the parts of the scheme read: only that of their own node, or also the current state of other nodes.
     pub view: View,
     /// The name of the routing, which the transport supports.
     pub routing: String,

@@ -3,7 +3,7 @@
 use super::number::Number;
 use super::runs::{Run, Seeds, Spread, labels_of, spread};
 use crate::experiment::keys::{Inner, Key, keys};
-use crate::experiment::{Cause, Cell, Item, Problem, Section, Value, list};
+use crate::experiment::{Cause, Item, Problem, Record, Section, Value, list};
 use crate::notation::{shown, shown_margin};
 use serde_json::json;
 
@@ -303,8 +303,8 @@ impl Claim {
 
     /// Returns an error if no cell records the quantity that the claim judges. The error points to `item`, the claim's
     /// entry in the experiment's text.
-    pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
-        self.number.check_recorded(item, cells)
+    pub(super) fn check_recorded(&self, item: &Item, records: &[Record]) -> Result<(), Problem> {
+        self.number.check_recorded(item, records)
     }
 
     /// The reason why the number is too uncertain; `None` if it is certain enough. If the number combines several

@@ -44,7 +44,7 @@ pub(crate) use plot::PLOT;
 
 use crate::Error;
 use crate::experiment::keys::{Any, Key, keys};
-use crate::experiment::{Cell, Document, FIGURES, Fraction, Problem, ROOT, Section, list, table_in};
+use crate::experiment::{self, Cell, Document, FIGURES, Fraction, Problem, ROOT, Section, list, table_in};
 use crate::run::records::Records;
 use claim::Claim;
 use draw::{Chart, LOOK};
@@ -210,12 +210,18 @@ fn read_plots(document: &Document) -> Result<Vec<Plot>, Problem> {
         let cells = document.cells()?;
         let labels = cells.iter().flat_map(|cell| &cell.labels);
         let sweeps: BTreeSet<String> = labels.map(|(sweep, _)| sweep.clone()).collect();
+        let records = records(&cells)?;
         for (plot, item) in plots.iter().zip(items) {
             plot.check_curves(item, &sweeps)?;
-            plot.check_recorded(item, &cells)?;
+            plot.check_recorded(item, &records)?;
         }
     }
     Ok(plots)
+}
+
+/// The records that the run of each cell keeps.
+fn records(cells: &[Cell]) -> Result<Vec<experiment::Record>, Problem> {
+    cells.iter().map(|cell| cell.document.record()).collect()
 }
 
 impl Figure {
@@ -252,8 +258,8 @@ impl Figure {
         let items = document.root.get("claim").map_or(Ok(&[][..]), list)?;
         let claims: Vec<Claim> = items.iter().map(Claim::read).collect::<Result<_, _>>()?;
         if !computed && !searches {
-            let cells = document.cells()?;
-            claims.iter().zip(items).try_for_each(|(claim, item)| claim.check_recorded(item, &cells))?;
+            let records = records(&document.cells()?)?;
+            claims.iter().zip(items).try_for_each(|(claim, item)| claim.check_recorded(item, &records))?;
         }
         Ok(Self { title, warm_up, seeds, by_name, look, plots, claims })
     }

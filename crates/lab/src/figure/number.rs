@@ -4,7 +4,7 @@
 use super::measure::{MEASURE, Measure, Stat};
 use super::runs::{Labels, Run, Seeds, read_labels, read_points, spread};
 use crate::experiment::keys::{Any, Key, Name, Named, keys};
-use crate::experiment::{Cell, Item, Problem, Section};
+use crate::experiment::{Item, Problem, Record, Section};
 use raddle_records::stats;
 
 /// The number that judges a claim, computed from a figure's runs.
@@ -262,8 +262,8 @@ impl Number {
     }
 
     /// Returns an error, at `item`, if no cell records the measure's quantity.
-    pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
-        self.measure.check_recorded(item, cells)
+    pub(super) fn check_recorded(&self, item: &Item, records: &[Record]) -> Result<(), Problem> {
+        self.measure.check_recorded(item, records)
     }
 
     /// The runs from which the number is computed, without the runs with which the measure compares them.

@@ -3,7 +3,7 @@
 use super::measure::{MEASURE, Measure, OF, Stat};
 use super::runs::{Labels, Run, SEED, Seeds, labels_of, read_labels, replicas, spread};
 use crate::experiment::keys::{self, Any, Key, Name, Named, Tables, key, keys};
-use crate::experiment::{Cause, Cell, Item, Problem, Section, Value};
+use crate::experiment::{Cause, Item, Problem, Record, Section, Value};
 use crate::figure::draw::{Cells, Chart, Mark, Plane, Point, Series, caption_of_samples, ccdf, cdf};
 use crate::figure::size_class::SIZE_BINS;
 use raddle_records::stats;
@@ -195,8 +195,8 @@ impl Plot {
 
     /// Returns an error if no cell records the plot's quantity. The error points to `item`, the plot's entry in the
     /// experiment's text.
-    pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
-        self.measure.check_recorded(item, cells)
+    pub(super) fn check_recorded(&self, item: &Item, records: &[Record]) -> Result<(), Problem> {
+        self.measure.check_recorded(item, records)
     }
 
     /// The curves that the plot draws from `runs`.

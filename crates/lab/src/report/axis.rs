@@ -56,7 +56,9 @@ impl Axis {
         self.length_ps(row) as f64 / 1e12
     }
 
-    /// Start of the first interval, in microseconds. It is not rounded, because a run may begin late and be short.
+    /// Start of the first interval, in microseconds. Unlike other numbers of the
+    /// report, it is not rounded to five significant digits: if a short record begins late, the rounding error could be
+    /// longer than the record.
     pub(super) fn begin_us(&self) -> f64 {
         self.begin as f64 / 1e6
     }

@@ -415,10 +415,14 @@ static PROCESS_KINDS: &[Kind] = &[
 
 static DEADLINES_KINDS: &[Kind] = &[
     Kind { name: "none", words: "flows have no deadlines", keys: &[] },
-    Kind { name: "fixed", words: "the same time after the start for all flows", keys: &[&DEADLINE, &BELOW] },
+    Kind {
+        name: "fixed",
+        words: "each flow has the same time, counted from its own start",
+        keys: &[&DEADLINE, &BELOW],
+    },
     Kind {
         name: "exponential",
-        words: "exponentially distributed times after the start",
+        words: "each flow has an exponentially distributed time, counted from its own start",
         keys: &[&MEAN_DEADLINE, &MIN_DEADLINE, &BELOW],
     },
 ];

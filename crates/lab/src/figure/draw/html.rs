@@ -3,7 +3,6 @@
 
 use super::{Cells, Chart, Plane};
 use crate::notation::{shown, shown_or_dash};
-use std::fmt::Write as _;
 
 const STYLE: &str = "body{font:16px/1.5 sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;\
 background:#fff;color:#222}svg{width:100%;height:auto}table{border-collapse:collapse}\
@@ -15,25 +14,26 @@ pub(super) fn page(charts: &[Chart], svg: &str) -> String {
     let titles: Vec<&str> = charts.iter().map(title).collect();
     let all = escaped(&titles.join(", "));
     let picture = svg.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{all}\" "), 1);
-    let mut text = format!(
+    let mut lines = vec![format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{all}</title>\n\
-         <style>{STYLE}</style>\n</head>\n<body>\n{picture}\n"
-    );
+         <style>{STYLE}</style>\n</head>\n<body>\n{picture}"
+    )];
     for (chart, title) in charts.iter().zip(titles) {
         let rows = match chart {
             Chart::Plane(plane) => rows_of_plane(plane),
             Chart::Cells(cells) => rows_of_cells(cells),
         };
         let title = escaped(title);
-        line(&mut text, &format!("<details><summary>Numbers of \u{201c}{title}\u{201d}</summary>\n<table>"));
+        lines.push(format!("<details><summary>Numbers of \u{201c}{title}\u{201d}</summary>\n<table>"));
         for (i, row) in rows.iter().enumerate() {
             let tag = if i == 0 { "th" } else { "td" };
             let cells: String = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escaped(cell))).collect();
-            line(&mut text, &format!("<tr>{cells}</tr>"));
+            lines.push(format!("<tr>{cells}</tr>"));
         }
-        line(&mut text, "</table>\n</details>");
+        lines.push("</table>\n</details>".to_owned());
     }
-    text + "</body>\n</html>\n"
+    lines.push("</body>\n</html>\n".to_owned());
+    lines.join("\n")
 }
 
 fn title(chart: &Chart) -> &str {
@@ -80,10 +80,6 @@ fn rows_of_cells(cells: &Cells) -> Vec<Vec<String>> {
 /// The text for HTML: the characters `&`, `<`, `>` and `"` are replaced by their entities.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-fn line(text: &mut String, line: &str) {
-    writeln!(text, "{line}").expect("writing to a string never fails");
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::condition::Where;
 use super::over_time::{Received, Window};
 use super::runs::{Data, Labels, Run, Seeds, read_labels, replicas};
 use crate::experiment::keys::{Any, Key, Name, keys};
-use crate::experiment::{Cell, Item, Problem, Section};
+use crate::experiment::{Item, Problem, Record, Section};
 use crate::run::records::{FlowRow, LinkRow, Records};
 use of::Of;
 use raddle_core::{Duration, Rate};
@@ -212,8 +212,8 @@ impl Measure {
     }
 
     /// Returns an error, at the item of the measure, if no cell records the quantity.
-    pub(super) fn check_recorded(&self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
-        self.of.check_recorded(item, cells)
+    pub(super) fn check_recorded(&self, item: &Item, records: &[Record]) -> Result<(), Problem> {
+        self.of.check_recorded(item, records)
     }
 
     /// True if the measure can be taken in a window of simulated time.

@@ -1,6 +1,6 @@
 //! The quantities that can be measured.
 
-use crate::experiment::{Cause, Cell, Item, Problem, Value, table_in};
+use crate::experiment::{Cause, Item, Problem, Record};
 use crate::figure::over_time::Received;
 
 /// A quantity that can be measured. It has a value for each flow or each link, unless its comment says otherwise.
@@ -131,35 +131,32 @@ impl Of {
         )
     }
 
-    /// The key of `[record]` without which runs do not record the quantity. `None` if every run records it.
-    fn record(self) -> Option<&'static str> {
-        match self {
-            Self::PeakQueue | Self::DataBytes | Self::ControlBytes | Self::Paused => Some("links"),
-            Self::Imbalance => Some("imbalance"),
-            Self::Received(_) | Self::ThroughputOfInterval => Some("throughput"),
-            Self::QueueLength | Self::PortsInUse => Some("queue_lengths"),
-            _ => None,
-        }
+    /// The line of `[record]` that makes runs record the quantity. `None` if every run records the quantity, or if
+    /// `record` has the line.
+    fn missing_in(self, record: &Record) -> Option<&'static str> {
+        let (is_recorded, line) = match self {
+            Self::PeakQueue | Self::DataBytes | Self::ControlBytes | Self::Paused => {
+                (record.links, "links = true")
+            }
+            Self::Imbalance => (record.imbalance.is_some(), "imbalance = \"1 ms\""),
+            Self::Received(_) | Self::ThroughputOfInterval => {
+                (record.throughput.is_some(), "throughput = \"1 ms\"")
+            }
+            Self::QueueLength | Self::PortsInUse => {
+                (record.queue_lengths.is_some(), "queue_lengths = \"1 ms\"")
+            }
+            _ => (true, ""),
+        };
+        (!is_recorded).then_some(line)
     }
 
-    /// Returns an error, at the item that names the quantity, if no cell records the quantity.
-    pub(super) fn check_recorded(self, item: &Item, cells: &[Cell]) -> Result<(), Problem> {
-        let Some(key) = self.record() else { return Ok(()) };
-        let is_recorded = |cell: &Cell| {
-            let given = table_in(&cell.document.root, &["record"]).and_then(|record| record.get(key));
-            match given.map(|item| &item.value) {
-                Some(Value::Boolean(is_on)) => *is_on,
-                Some(_) => true,
-                None => key == "links",
-            }
-        };
-        if cells.iter().any(is_recorded) {
-            return Ok(());
-        }
+    /// Returns an error if none of the `records`, one for each cell, contains the quantity. The error points to `item`.
+    pub(super) fn check_recorded(self, item: &Item, records: &[Record]) -> Result<(), Problem> {
+        let missing: Option<Vec<_>> = records.iter().map(|record| self.missing_in(record)).collect();
+        let Some(line) = missing.and_then(|lines| lines.first().copied()) else { return Ok(()) };
         let name = Self::NAMES.iter().find(|(_, of)| *of == self).map_or("", |(name, _)| name);
-        let value = if key == "links" { "true" } else { "\"1 ms\"" };
         let what = format!("the runs do not record `{name}`");
-        let hint = format!("for example: {key} = {value}, in [record]");
+        let hint = format!("for example: {line}, in [record]");
         Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
     }
 

@@ -17,7 +17,7 @@ use raddle_core::{Duration, FlowKey, Rate, Time};
 /// Sweeps are at least this time apart.
 const FORGOTTEN_AFTER: u64 = 20;
 
-/// Whether a flow continues, as one of its packets states on the way to the receiver.
+/// The state of a flow, as one of its packets announces it on the way to the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Passing {
     /// The flow continues.
