@@ -3,7 +3,7 @@
 //!
 //! [`time`] adds a stopwatch to a forwarder. The resulting forwarder replaces the original one in any runtime. After
 //! each decision, the stopwatch also counts the packet in a rate estimator of its own. So the time that the estimator
-//! takes is known, too. Each time includes reading the counter.
+//! takes is known, too. Each measured time includes one reading of the counter.
 
 use raddle_core::{
     Credit, Dre, DreRegister, Duration, Forwarder, HoldKey, LinkId, Packet, PortId, Ports, Time, Verdict,

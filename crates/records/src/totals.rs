@@ -17,8 +17,8 @@ pub struct TotalsRecord {
     /// Control packets from one node to another, such as notices of dropped broadcasts, pause frames and HULA probes:
     /// [`PacketKind::Notice`].
     pub notice: Count,
-    /// Lost packets. Each lost packet is counted under one reason. A packet that opens a connection is also counted in
-    /// [`Drops::handshake`].
+    /// Lost packets. Each lost packet is counted under one reason. A lost packet that opens a connection is also
+    /// counted in [`Drops::handshake`].
     pub drops: Drops,
     /// Simulated time in picoseconds.
     pub simulated_ps: u64,

@@ -141,8 +141,11 @@ impl Problem {
         let mut tenants: Vec<u32> = flows.iter().map(|flow| flow.tenant).collect();
         tenants.sort_unstable();
         tenants.dedup();
-        let tenant =
-            |flow: &LongFlow| tenants.binary_search(&flow.tenant).expect("each tenant must be listed");
+        let tenant = |flow: &LongFlow| {
+            tenants
+                .binary_search(&flow.tenant)
+                .expect("the tenant of each flow must be in the list of tenants")
+        };
         let mut classes: Vec<u8> = flows.iter().map(|flow| flow.class).collect();
         classes.sort_unstable();
         classes.dedup();

@@ -30,7 +30,8 @@ impl Partition {
         }
     }
 
-    /// For an arrival, prefetches the packet and the node. For the end of a transmission, prefetches the port's queue.
+    /// For an arrival, prefetches the packet, the next packet on the link and the node, and with flow control the state
+    /// of the reverse port. For the end of a transmission, prefetches the port's queue.
     #[inline]
     fn foresee_place(&self, event: Event) {
         let index = event.index() as usize;

@@ -43,7 +43,7 @@ pub(crate) struct Partition {
     flows: Queued,
     changes: Arc<[Change]>,
     division: Arc<Division>,
-    /// True if a port has an agent or a link has noise.
+    /// True if a port of this partition has an agent, or if a link loses or damages packets at random.
     inspects: bool,
     /// Buffer for the keys of held packets that simultaneous credits free. It is kept between calls to save
     /// allocations.

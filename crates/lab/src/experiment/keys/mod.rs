@@ -358,7 +358,7 @@ pub trait Declared: Sync + std::fmt::Debug {
     fn left_out(&self) -> Option<String>;
     /// The allowed values, in words that complete the sentence "must be …"; `None` if the type is the only limit.
     fn limit(&self) -> Option<String>;
-    /// The kinds that the value of the key can name.
+    /// The kinds of table, such as `torus`, of which the value of the key can be the name.
     fn kinds(&self) -> &'static [Kind];
     /// The names that the value of the key can be, each with a description.
     fn choices(&self, registry: &Registry) -> Choices;

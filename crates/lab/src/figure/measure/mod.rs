@@ -66,8 +66,8 @@ pub(crate) struct Measure {
     against: Labels,
     /// The kind of comparison for `against`.
     comparison: Comparison,
-    /// If not empty, the statistic of another run is subtracted. That run has these labels, and this run's labels in
-    /// all other sweeps.
+    /// If not empty, the statistic of another run is subtracted from this run's statistic. That run has these labels,
+    /// and this run's labels in all other sweeps.
     beyond: Labels,
     /// If not empty, the statistic is divided by the statistic of another run. That run has these labels, and this
     /// run's labels in all other sweeps.
