@@ -46,8 +46,8 @@ impl Pods {
         if let Some(pod) = named.iter().find(|&&pod| pod >= self.count) {
             return Err(WorkloadError::parameter("pod", pod, "a pod of the topology, counted from 0"));
         }
-        if let Some(twice) = named.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(WorkloadError::parameter("pod", &twice[0], "named only once in the list of pods"));
+        if let Some([twice, _]) = named.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(WorkloadError::parameter("pod", twice, "named only once in the list of pods"));
         }
         if named.len() < 2 {
             return Err(WorkloadError::parameter("number of pods", &named.len(), "at least 2"));
