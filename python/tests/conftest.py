@@ -9,6 +9,9 @@ import pytest
 import raddle
 from raddle._progress import Progress
 
+# A shell starts commands in the background with the signal of Ctrl-C ignored, and Python then keeps it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def small(**tables: Any) -> raddle.Experiment:
     """Eight hosts in a leaf-spine, and 100 flows of 20 KB."""
