@@ -55,16 +55,22 @@ void BPF_PROG(dctcp_init, struct sock *sk)
 	begin_window(tp, ca);
 }
 
+/* The window after a mark: cwnd (1 - alpha / 2) (RFC 8257, section 3.3), at least two packets. */
+static u32 reduced(u32 window, u32 alpha)
+{
+	u32 less = window - ((window * alpha) >> 11);
+
+	return less < 2 ? 2 : less;
+}
+
 SEC("struct_ops/dctcp_ssthresh")
 u32 BPF_PROG(dctcp_ssthresh, struct sock *sk)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct dctcp *ca = state_of(sk);
-	u32 window = tp->snd_cwnd;
-	u32 less = window - ((window * ca->alpha) >> 11);
 
-	ca->loss_window = window;
-	return less < 2 ? 2 : less;
+	ca->loss_window = tp->snd_cwnd;
+	return reduced(tp->snd_cwnd, ca->alpha);
 }
 
 /* Once a window: alpha <- (1 - g) alpha + g F, where F is the share of marked packets (RFC 8257, section 3.3). */
@@ -74,6 +80,11 @@ void BPF_PROG(dctcp_in_ack_event, struct sock *sk, u32 flags)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct dctcp *ca = state_of(sk);
 	u32 delivered, marked, alpha;
+
+	/* On a busy machine Linux 6.18 does not run these programs for some milliseconds. If the window is reduced at that time, the
+	 * threshold is a random number, and the window would grow until the next mark: reduce it now. */
+	if (tp->inet_conn.icsk_ca_state == TCP_CA_CWR && tp->snd_ssthresh > tp->prior_cwnd)
+		tp->snd_ssthresh = reduced(tp->prior_cwnd, ca->alpha);
 
 	if ((s32)(tp->snd_una - ca->window_end) < 0)
 		return;
