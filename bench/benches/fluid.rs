@@ -166,8 +166,8 @@ fn measure(name: &str, policy: impl Fluid, tree: &FatTree, count: usize, deadlin
         touched += flows.note();
     }
     println!(
-        "{count} flows, {} hosts, {name}: one goes {:.2} us (p99 {:.1}), one comes {:.2} us (p99 {:.1}), touched {:.1}; \
-         all at once {:.1} ms",
+        "{count} flows, {} hosts, {name}: departure of a flow {:.2} us (p99 {:.1}), arrival of a flow \
+         {:.2} us (p99 {:.1}), rates changed per event {:.1}; arrival of all flows at once {:.1} ms",
         tree.hosts(),
         percentile(&mut going, 50),
         percentile(&mut going, 99),

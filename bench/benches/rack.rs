@@ -70,8 +70,8 @@ fn main() {
     let totals = rack.totals();
     let hops = totals.packet_hops as f64 / took.as_secs_f64() / 1e6;
     println!(
-        "ran to its end or time limit: {ended}; {} flows delivered, {hops:.3} M packet-hops/s in {took:?}, \
-         {} packets dropped",
+        "the run reached its end or time limit: {ended}; {} flows delivered, {hops:.3} M packet-hops/s \
+         in {took:?}, {} packets dropped",
         totals.flows_delivered, totals.dropped
     );
     println!("{}", rack.fidelity());

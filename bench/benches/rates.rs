@@ -122,8 +122,8 @@ impl Fabric {
         }
         let (rows, fill) = (percentile(&mut copying, 50), percentile(&mut filling, 50));
         println!(
-            "{} {} flows, {} weights a flow: from scratch {:.1} us: rows {rows:.1}, fill {fill:.1}; \
-             one goes {:.2} us (p99 {:.1}), one comes {:.2} us (p99 {:.1})",
+            "{} {} flows, {} weights per flow: from scratch {:.1} us (rows {rows:.1}, fill {fill:.1}); \
+             departure of a flow {:.2} us (p99 {:.1}), arrival of a flow {:.2} us (p99 {:.1})",
             case.flows,
             case.protocol,
             entries / case.flows / SETS as usize,

@@ -6,7 +6,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
 #[path = "../../crates/live/src/rack/ring.rs"]
-#[expect(dead_code, reason = "this benchmark does not use all functions of rings")]
+#[expect(dead_code, reason = "this benchmark does not use all functions of the module `ring`")]
 mod ring;
 
 mod sync {
@@ -128,5 +128,5 @@ fn main() {
     println!("one thread    {:.1} M packets/s", one_thread());
     println!("two threads   {:.1} M packets/s", two_threads());
     let [p50, p99] = between_cores();
-    println!("between cores {p50:.0} ns (p50), {p99:.0} ns (p99)");
+    println!("one-way delay {p50:.0} ns (p50), {p99:.0} ns (p99), between two cores");
 }

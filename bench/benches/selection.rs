@@ -60,7 +60,7 @@ fn per_second<T>(times: usize, mut work: impl FnMut(usize) -> T) -> (f64, Vec<T>
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn measure(name: &str, routing: &Routing, usable: &[f64], flows: Vec<LongFlow>) {
     let problem =
-        Problem::new(routing, usable, flows, &PROTOCOLS).expect("RPS and VLB must exist on the topology");
+        Problem::new(routing, usable, flows, &PROTOCOLS).expect("the topology must support RPS and VLB");
     let drawn = assignments(200);
     let sum = |rates: &[f64]| rates.iter().sum::<f64>();
 
@@ -93,7 +93,8 @@ fn measure(name: &str, routing: &Routing, usable: &[f64], flows: Vec<LongFlow>) 
     });
     let search = searches * searched[0].evaluations as f64;
     println!(
-        "{name}, assignments per second: water-fill {plain:.0}, evaluator {fast:.0} ({:.1} times as many); genetic search {search:.0}",
+        "{name}, assignments per second: water-fill {plain:.0}, evaluator {fast:.0} ({:.1} times \
+         water-fill); genetic search {search:.0}",
         fast / plain
     );
 }

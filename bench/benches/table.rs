@@ -114,7 +114,7 @@ fn measure_apart(work: &Work, threads: usize) -> Result<Numbers, Box<dyn Error>>
     Ok(Numbers(
         numbers
             .try_into()
-            .map_err(|_| format!("a measurement must print {COLUMNS} numbers, but has printed: {text}"))?,
+            .map_err(|_| format!("a measurement must print exactly {COLUMNS} numbers (got `{text}`)"))?,
     ))
 }
 

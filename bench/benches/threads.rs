@@ -144,7 +144,8 @@ impl Work {
             let [(alone, expected), (by_default, digest)] = runs;
             if digest != expected {
                 return Err(format!(
-                    "digest of `{}`: {digest} by default, {expected} on one thread",
+                    "the digest of `{}` must not depend on the number of threads: {digest} by default, \
+                     {expected} on one thread",
                     self.name
                 )
                 .into());
@@ -218,7 +219,10 @@ fn table() -> Outcome<()> {
         chosen.extend(&WORKS);
     }
     let cores = std::thread::available_parallelism()?.get();
-    println!("default (up to {cores} threads) over one thread, medians of {pairs} pairs");
+    println!(
+        "run time by default (up to {cores} threads) divided by run time on one thread; medians of {pairs} \
+         pairs of runs"
+    );
     println!("{:12} {:>8} {:>6}   {busy} busy: {:>8} {:>6}", "work", "one s", "ratio", "one s", "ratio");
     for work in chosen {
         let (seconds, ratio) = work.compare(Threads::UpTo(cores), pairs)?;

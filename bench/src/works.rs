@@ -206,7 +206,7 @@ impl Work {
         limit: Duration,
     ) -> Simulation<()> {
         let [name, routing] = self.scheme;
-        let scheme = registry().transport(name).expect("the registry must have the transport");
+        let scheme = registry().transport(name).expect("the registry must contain the transport");
         let of_routing = registry().routing(routing).map_or(&[][..], |routing| routing.info.parameters);
         let settings = &Settings::defaults(scheme.info.parameters);
         let plan = Plan::new(topology, routing, settings, 1);
@@ -248,7 +248,7 @@ fn lossless(plan: &Plan<'_>, packet_bytes: u32) -> (Queues, FlowControls) {
     let queues = (queue.build)(&Plan { settings: of_queue, ..*plan }, packet_bytes);
     let pauses = (pfc.build)(&Plan { settings: of_pfc, ..*plan }, packet_bytes);
     (
-        queues.expect("the queue must be built from its default parameters"),
+        queues.expect("the default parameters of the queue must be valid"),
         pauses.expect("the buffers must have PFC headroom for links of 10 Gb/s with a delay of 50 ns"),
     )
 }

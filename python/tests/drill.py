@@ -5,7 +5,7 @@ import raddle
 
 
 class Drill(raddle.Routing):
-    """Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered."""
+    """Each packet joins the shortest queue among random next hops and the best next hops of the previous packet."""
 
     name = "drill-py"
     stream = "drill"  # the same random numbers as the routing `drill` draws

@@ -112,7 +112,7 @@ fn compare(work: &Work, only: Option<&str>) {
         assert_eq!(
             *expected.get_or_insert(hash),
             hash,
-            "{name} must pop the same events as the first structure"
+            "the event queue `{name}` must pop the same events as the first queue"
         );
         println!("  {name:13} {:6.1} ns per event", seconds * 1e9 / (repeats * pops) as f64);
     }

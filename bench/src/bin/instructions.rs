@@ -101,9 +101,9 @@ fn write() -> Outcome<()> {
     Ok(std::fs::write(BUDGETS, text)?)
 }
 
-#[expect(clippy::print_stdout, reason = "the counting process reads the output")]
+#[expect(clippy::print_stdout, reason = "the parent process reads this output")]
 fn run(name: &str, limit: &str) -> Outcome<()> {
-    let work = work(name).ok_or("there is no such workload")?;
+    let work = work(name).ok_or_else(|| format!("there is no workload `{name}`"))?;
     println!("{}", work.run(Duration::from_ps(limit.parse()?)).totals().packet_hops);
     Ok(())
 }

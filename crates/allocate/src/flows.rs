@@ -39,7 +39,8 @@ impl Flows {
         self.classes.push(class);
         self.demands.push(demand_bps);
         self.entries.extend(row);
-        self.ends.push(u32::try_from(self.entries.len()).expect("there must be fewer than 2^32 entries"));
+        let end = u32::try_from(self.entries.len());
+        self.ends.push(end.expect("the rows of all flows must have fewer than 2^32 entries in total"));
     }
 
     /// Returns the number of flows.

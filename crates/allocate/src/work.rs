@@ -51,7 +51,7 @@ impl Work {
 
     /// Returns the time from which the flow [is late](Self::is_late) if it continues at its current rate;
     /// [`Time::NEVER`] if there is no such time.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn late_at(&self) -> Time {
         if self.due == Time::NEVER || self.rate_bps >= self.needs_bps() {
             return Time::NEVER;

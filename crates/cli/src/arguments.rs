@@ -292,7 +292,7 @@ pub(crate) struct Look {
 /// The purpose of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Style {
-    /// A screen: two plots in a row.
+    /// A screen: two plots side by side.
     Screen,
     /// A column of a paper: 3.3 inches wide, type of 8 points, readable in gray.
     Paper,
@@ -351,7 +351,7 @@ fn shard(text: &str) -> Result<Shard, String> {
     let parts =
         text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
     let shard = parts.and_then(|(index, count)| Shard::new(index, count));
-    shard.ok_or_else(|| format!("`{text}` is not a shard such as `2/4`, the second of four shards"))
+    shard.ok_or_else(|| format!("`{text}` is not a shard; for example, `2/4` is the second of four shards"))
 }
 
 /// An action in a live run.
@@ -453,11 +453,11 @@ fn meeting(text: &str) -> Result<Meeting, String> {
     }
     let mut addresses = text.to_socket_addrs().map_err(|why| {
         format!(
-            "`{text}` is not an address with a port, such as `127.0.0.1:7000`: {why}; if it is the path of a \
-                 socket, write `./{text}`"
+            "`{text}` is not an address with a port, such as `127.0.0.1:7000`: {why}; write the path of a \
+             socket as `./{text}`"
         )
     })?;
-    addresses.next().map(Meeting::Address).ok_or_else(|| format!("the name `{text}` has no address"))
+    addresses.next().map(Meeting::Address).ok_or_else(|| format!("`{text}` does not resolve to an address"))
 }
 
 /// Parses a size in the notation of experiment files.

@@ -76,7 +76,7 @@ impl Elsewhere for Cluster {
         if status.success() || is_over() {
             return Ok(());
         }
-        let last = said.trim().lines().next_back().unwrap_or("it printed no error");
+        let last = said.trim().lines().next_back().unwrap_or("the process printed no error");
         Err(Error::Usage {
             what: format!("`{shown} -m raddle.cluster`, which runs cells on the cluster, failed: {last}"),
             hint: INSTALL.to_owned(),

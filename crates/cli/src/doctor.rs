@@ -17,17 +17,17 @@ pub(crate) fn examine() -> Result<(String, Value), Error> {
 
     let unknown = || "unknown: the system does not report it".to_owned();
     let memory_text =
-        memory.map_or_else(unknown, |limit| format!("{limit}; a run that needs more is refused"));
+        memory.map_or_else(unknown, |limit| format!("{limit}; a run that needs more memory is refused"));
     let disk_text = disk.map_or_else(unknown, |free| {
         format!("{} free on the file system of this folder", memory::show(free.0))
     });
     let mut text = lines(&[
         ("raddle", raddle_lab::VERSION.to_owned()),
-        ("engines", format!("{}; all of them run without privileges", engines.join(", "))),
+        ("engines", format!("{}; all engines run without privileges", engines.join(", "))),
         ("memory for runs", memory_text),
         ("disk", disk_text),
     ]);
-    text.push_str("\nfor live runs; simulations need none of this\n");
+    text.push_str("\nfor live runs only, not for simulations\n");
     let live_lines: Vec<_> = findings
         .iter()
         .map(|Finding { what, found, lacks }| {
@@ -44,7 +44,7 @@ pub(crate) fn examine() -> Result<(String, Value), Error> {
                 vec![family, hosts, memory, fabric.topology.clone()]
             })
             .collect();
-        text.push_str(&format!("\nlargest fabrics for the memory ({})\n", memory::ASSUMED));
+        text.push_str(&format!("\nlargest fabrics that fit in the memory ({})\n", memory::ASSUMED));
         text.push_str(&raddle_lab::table(&sizes));
     }
 

@@ -25,7 +25,7 @@ macro_rules! file {
 pub(crate) const TEMPLATES: [Template; 5] = [
     Template {
         name: "leaf-spine",
-        summary: "web-search flows on a leaf-spine: compares routings and loads, with a plot",
+        summary: "web-search flows on a leaf-spine: a comparison of routings and loads, with a plot",
         files: &[file!("leaf-spine.toml")],
     },
     Template {

@@ -31,7 +31,7 @@ pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
     };
     let answer = control::ask(process, &format!("link {state} {a} {b}"));
     let answer = answer.map_err(|why| Error::Run(format!("process {process} does not answer: {why}")))?;
-    let hint = || "`raddle topo convert FILE graph.json` writes the nodes and links into a file".to_owned();
+    let hint = || "`raddle topo convert FILE graph.json` writes the nodes and links to graph.json".to_owned();
     answer.map_err(|what| Error::Usage { what, hint: hint() })
 }
 
@@ -46,13 +46,13 @@ fn run_of(run: Option<u32>, running: &[u32]) -> Result<u32, Error> {
         }),
         (None, []) => Err(Error::Usage {
             what: "you have no live run on this machine".to_owned(),
-            hint: "start one with `raddle live FILE`".to_owned(),
+            hint: "start a live run with `raddle live FILE`".to_owned(),
         }),
         (None, _) => Err(Error::Usage {
             what: format!("you have {} live runs on this machine", running.len()),
             hint: {
                 let processes: Vec<_> = running.iter().map(u32::to_string).collect();
-                format!("choose one with --run PROCESS, where PROCESS is one of: {}", processes.join(", "))
+                format!("choose a live run with --run PROCESS; PROCESS is one of: {}", processes.join(", "))
             },
         }),
     }
@@ -71,16 +71,16 @@ fn namespace_of(host: u32, run: Option<u32>, running: &[Named]) -> Result<Named,
                 None => "no live run on this machine has namespaces".to_owned(),
                 Some(run) => format!("process {run} is not a live run with namespaces"),
             },
-            hint: "start one with `raddle live FILE`, with hosts = \"namespaces\" in [engine]".to_owned(),
+            hint: "set hosts = \"namespaces\" in [engine], and start a live run: raddle live FILE".to_owned(),
         }),
         [] => {
             let hosts: Vec<_> = of_run().map(|of| of.node.to_string()).collect();
             let hint = format!("the hosts with namespaces are {}", hosts.join(", "));
-            Err(Error::Usage { what: format!("there is no host {host} with a namespace"), hint })
+            Err(Error::Usage { what: format!("host {host} does not have a namespace"), hint })
         }
         _ => Err(Error::Usage {
             what: format!("{} live runs have a host {host}", found.len()),
-            hint: format!("choose one with --run PROCESS, where PROCESS is one of: {}", processes(&found)),
+            hint: format!("choose a live run with --run PROCESS; PROCESS is one of: {}", processes(&found)),
         }),
     }
 }
@@ -111,11 +111,11 @@ mod tests {
         };
         assert_eq!(
             refused(0, None, &running),
-            "2 live runs have a host 0; choose one with --run PROCESS, where PROCESS is one of: 7, 9"
+            "2 live runs have a host 0; choose a live run with --run PROCESS; PROCESS is one of: 7, 9"
         );
         assert_eq!(
             refused(1, Some(9), &running),
-            "there is no host 1 with a namespace; the hosts with namespaces are 0"
+            "host 1 does not have a namespace; the hosts with namespaces are 0"
         );
         assert!(refused(1, Some(8), &running).starts_with("process 8 is not a live run"));
         assert!(refused(1, None, &[]).starts_with("no live run on this machine has namespaces"));

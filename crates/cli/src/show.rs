@@ -84,7 +84,7 @@ impl Bars {
     /// sweep.
     pub(crate) fn end_cell(&self, cell: usize, end: &CellEnd) {
         match end {
-            _ if end.is_stopped() => self.tell(cell, "", "stopped; its records are partial"),
+            _ if end.is_stopped() => self.tell(cell, "", "stopped early: the records are partial"),
             CellEnd::Ran(run) if run.was_there => self.end(cell, "already finished", false),
             CellEnd::Ran(_) => self.end(cell, "done", true),
             CellEnd::Refused(problem) => {

@@ -72,7 +72,7 @@ impl Births {
 
     /// Returns the birth time of the first frame of the next burst, and the number of frames in that burst. In
     /// processes other than on/off, each frame is a burst. The rest of the present burst is skipped.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn next_burst(&mut self) -> (Time, u64) {
         self.ticks += self.left;
         let (ticks, frames) = match self.process {
@@ -120,7 +120,7 @@ impl Iterator for Births {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
 

@@ -54,7 +54,7 @@ impl Dre {
     /// If the period is zero, `alpha` is not in `0.001..=1`, or `bits` is not in `1..=7`.
     #[must_use]
     pub fn new(period: Duration, alpha: f64, bits: u32) -> Self {
-        assert!(period > Duration::ZERO, "the period of a register must be greater than 0");
+        assert!(period > Duration::ZERO, "`period` must be greater than 0");
         assert!((0.001..=1.0).contains(&alpha), "`alpha` must be 0.001 to 1 (got {alpha})");
         assert!((1..=7).contains(&bits), "`bits` must be 1 to 7 (got {bits})");
         let kept = 1.0 - alpha;
@@ -108,7 +108,7 @@ impl Dre {
 
     /// The [`load`](Self::load) of a register whose bytes are multiplied by `times.0 / times.1`.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn scaled_load(&self, register: &DreRegister, now: Time, rate: Rate, times: (u64, u64)) -> u8 {
         // Number of bytes in the register at line rate: C · tau.
         let full = rate.as_bps_f64() * self.tau / 8.0;
@@ -121,7 +121,7 @@ impl Dre {
     /// levels, rounded down, at most [`most`](Self::most). (Expeditus's testbed uses queue loads because its timers
     /// were too slow for the estimator alone.)
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn queue_load(&self, drains_in: Duration) -> u8 {
         let share = drains_in.as_ps() as f64 / self.period as f64;
         ((share * self.levels) as u8).min(self.most)
@@ -129,8 +129,8 @@ impl Dre {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "decay by 0.9 of round numbers is exact")]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[expect(clippy::float_cmp, reason = "multiplying round numbers by 0.9 is exact")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;

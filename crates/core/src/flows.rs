@@ -62,7 +62,10 @@ impl From<Arc<[Flow]>> for Flows {
     /// # Panics
     /// If the flows are not in order of start, or not in order of their ids.
     fn from(flows: Arc<[Flow]>) -> Self {
-        assert!(flows.is_sorted_by(follows), "flows must be in order of start, and in order of their ids");
+        assert!(
+            flows.is_sorted_by(follows),
+            "flows must be sorted by start time, and their ids must increase"
+        );
         Self { count: flows.len(), all: Coming(Pass::Listed(flows, 0)) }
     }
 }
@@ -180,7 +183,7 @@ impl Queued {
         self.next = self.coming.next();
         debug_assert!(
             self.next.is_none_or(|next| follows(&flow, &next)),
-            "flows must be in order of start, and in order of their ids"
+            "flows must be sorted by start time, and their ids must increase"
         );
         Some(flow)
     }

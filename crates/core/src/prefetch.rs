@@ -5,7 +5,7 @@ const LINE: usize = 64;
 
 /// Prefetches the first cache line of `place`, which is about to be read. Does nothing on targets other than x86-64.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "a call would cost as much as the prefetch")]
+#[expect(clippy::inline_always, reason = "a function call would cost as much as the prefetch")]
 pub fn prefetch<T: ?Sized>(place: &T) {
     prefetch_lines(place, 1);
 }
@@ -18,7 +18,7 @@ pub fn prefetch_whole<T: ?Sized>(place: &T) {
 
 /// Prefetches `lines` cache lines from the first byte of `place` on. These lines may extend beyond `place`.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "a call would cost as much as the prefetch")]
+#[expect(clippy::inline_always, reason = "a function call would cost as much as the prefetch")]
 pub fn prefetch_lines<T: ?Sized>(place: &T, lines: usize) {
     let start = std::ptr::from_ref(place).cast::<u8>();
     for line in 0..lines {

@@ -36,7 +36,7 @@ impl Stream {
     ///
     /// # Panics
     /// In debug builds, if `bound` is zero.
-    #[allow(clippy::cast_possible_truncation, reason = "Lemire's method compares the lower half")]
+    #[allow(clippy::cast_possible_truncation, reason = "Lemire's method compares the product's lower half")]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "`bound` must be greater than 0");
         // Lemire's method. The result is exactly uniform, because draws that would favour some results are rejected.
@@ -53,7 +53,7 @@ impl Stream {
     ///
     /// # Panics
     /// In debug builds, if `len` is zero.
-    #[allow(clippy::cast_possible_truncation, reason = "the number is below `len`, a usize")]
+    #[allow(clippy::cast_possible_truncation, reason = "the index is below `len`, which is a `usize`")]
     pub fn index(&mut self, len: usize) -> usize {
         self.below(len as u64) as usize
     }
@@ -75,7 +75,7 @@ impl Stream {
 
     /// Draws from a geometric distribution: the number of trials up to and including the first success. `mean` is the
     /// mean of this number and must be at least 1.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn geometric(&mut self, mean: f64) -> u64 {
         debug_assert!(mean >= 1.0, "the mean number of trials must be at least 1");
         // If success is certain, the divisor is -inf and the quotient is 0. The cast to an integer saturates

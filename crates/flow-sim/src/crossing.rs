@@ -30,7 +30,7 @@ impl Crossing {
     /// # Panics
     /// If `row` contains a link id that has no link.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn new(
         topology: &Topology,
         framing: Framing,

@@ -61,7 +61,7 @@ impl Live {
     }
 
     /// Sets the flow's rate from `now` on, in bit/s.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn set_rate(&mut self, now: Time, rate: f64) {
         self.left = self.left(now);
         (self.since, self.rate) = (now, rate);

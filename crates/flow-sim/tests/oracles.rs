@@ -1,7 +1,7 @@
 //! Scenarios whose results can be calculated by hand (specifications/pdq.md §11 and §13), under max-min fair sharing.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_allocate::{MaxMin, usable};
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Report, Time};

@@ -269,10 +269,10 @@ fn explain_kinds(found: &[(&str, &(String, String))], registry: &Registry) -> (S
             transports.filter(|transport| registry.routings_of(transport).contains(&name.as_str()));
         let transports: Vec<_> = transports.map(|transport| transport.info.name).collect();
         let place = match title {
-            "topologies" => "is a kind of [topology]".to_owned(),
-            "workloads" => "is a part of [workload]".to_owned(),
-            "profiles" => "is a value of `profile` in [scheme]".to_owned(),
-            _ => format!("is a routing of {}", transports.join(", ")),
+            "topologies" => format!("`{name}` is a value of `kind` in [topology]"),
+            "workloads" => format!("`{name}` belongs to the table [workload]"),
+            "profiles" => format!("`{name}` is a value of `profile` in [scheme]"),
+            _ => format!("`{name}` is a routing of {}", transports.join(", ")),
         };
         let gap = if entries.is_empty() { "" } else { "\n" };
         writeln!(text, "{gap}{name}\n{summary}\n\n{place}").expect("writing to a string never fails");
@@ -286,7 +286,7 @@ fn explain_figure(name: &str, figure: &figure::Description) -> Result<(String, V
     let seconds = Seconds::of(name, &Ledger::builtin()?);
     for (scale, seconds) in [("quick", seconds.quick), ("full", seconds.full)] {
         if let Some(seconds) = seconds {
-            writeln!(text, "took {seconds} s at {scale} scale when Raddle's ledger was made")
+            writeln!(text, "the run at {scale} scale for Raddle's ledger of results took {seconds} s")
                 .expect("writing to a string never fails");
         }
     }
@@ -334,11 +334,15 @@ fn described(parameter: &Parameter) -> String {
         write!(doc, " ({})", parameter.choices.join(", ")).expect("writing to a string never fails");
     }
     if let Some(growth) = parameter.growth {
-        write!(doc, "; grows in proportion to the rate of host links, if this exceeds {}", growth.rate)
-            .expect("writing to a string never fails");
+        write!(
+            doc,
+            "; if the fastest host link exceeds {}, the default grows in proportion to its rate",
+            growth.rate
+        )
+        .expect("writing to a string never fails");
     }
     if let Some(delay) = parameter.growth.and_then(|growth| growth.delay) {
-        write!(doc, ", and to the link delay, if this exceeds {delay}")
+        write!(doc, "; if the longest link delay exceeds {delay}, the default also grows with this delay")
             .expect("writing to a string never fails");
     }
     doc
@@ -361,9 +365,12 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
     match transport {
         Some(_) => line(format!("\nrouting (the first is the default)\n  {}", routings.join(", "))),
         None if routing.is_some() => {
-            line("\nis a routing, for every transport without routing of its own".to_owned());
+            line(format!("\n`{}` is a routing for every transport without its own routing", info.name));
         }
-        None => line("\nis a part of ports, for every transport without queues of its own".to_owned()),
+        None => line(format!(
+            "\n`{}` runs at ports, and works with every transport without its own queues",
+            info.name
+        )),
     }
     if !info.parameters.is_empty() {
         line(format!("\nparameters of [scheme.{}], with their defaults", info.name));
@@ -372,11 +379,13 @@ fn explain_scheme(info: &Info, registry: &Registry) -> (String, Value) {
         line(format!("{:<width$}  # {}", row[0], row[1]));
     }
     if !info.differs.is_empty() {
-        line("\ndifferences from its source".to_owned());
+        line("\ndifferences from the source".to_owned());
         info.differs.iter().for_each(|differs| line(format!("  - {differs}")));
     }
     if text.contains("specifications/") {
-        text.push_str("\nspecifications/ is the chapter \"Specifications\" of Raddle's book\n");
+        text.push_str(
+            "\nthe files in specifications/ form the chapter \"Specifications\" of Raddle's book\n",
+        );
     }
     let parameters: Vec<_> = info
         .parameters
@@ -428,7 +437,7 @@ mod tests {
             panic!("explained")
         };
         assert_eq!(what, "unknown name `ndp`");
-        assert_eq!(hint, "Raddle has no `ndp`; the nearest in meaning: `dctcp`, `dcqcn`");
+        assert_eq!(hint, "Raddle has no `ndp`; names with a similar meaning: `dctcp`, `dcqcn`");
         let Err(Error::Usage { hint, .. }) = explain("bandwidth", &Registry::builtin()) else {
             panic!("explained")
         };

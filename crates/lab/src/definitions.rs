@@ -90,7 +90,7 @@ pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
     }
     if let Some((name, words, unit)) = quantity {
         let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-        lines.push(format!("in figures `of = \"{name}\"`: {words}{unit}"));
+        lines.push(format!("a figure selects this number with `of = \"{name}\"`: {words}{unit}"));
     }
     let quantity = quantity.map(|(name, words, unit)| json!({ "of": name, "summary": words, "unit": unit }));
     let columns: Vec<_> = columns
@@ -236,10 +236,14 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("column `slowdown` of flows.parquet: fct_ps / ideal_fct_ps, not clamped"),
+            text.contains(
+                "column `slowdown` of flows.parquet: fct_ps / ideal_fct_ps; values below 1 are \
+                           kept"
+            ),
             "{text}"
         );
-        assert!(text.ends_with("in figures `of = \"slowdown\"`: slowdown\n"), "{text}");
+        let ending = "a figure selects this number with `of = \"slowdown\"`: slowdown\n";
+        assert!(text.ends_with(ending), "{text}");
         assert_eq!(json["columns"][0]["table"], "flows");
         assert!(
             explain("nfct").is_some()

@@ -142,7 +142,7 @@ impl fmt::Display for Facts {
                 writeln!(f, "diameter        {diameter} hops")?;
                 writeln!(f, "mean distance   {} hops between distinct hosts", shown(mean))?;
             }
-            None => writeln!(f, "diameter        no two hosts are connected")?,
+            None => writeln!(f, "diameter        undefined: no two hosts are connected")?,
         }
         if let Some((size, of)) = self.clos {
             let network = Clos::new(size);
@@ -197,7 +197,7 @@ impl fmt::Display for Facts {
         if self.connected() {
             write!(f, "connected       yes")
         } else {
-            write!(f, "connected       no, it has {} separate parts", self.parts)
+            write!(f, "connected       no, the topology has {} separate parts", self.parts)
         }
     }
 }
@@ -210,7 +210,7 @@ impl fmt::Display for Facts {
 pub fn convert(topology: &Topology, to: &Path) -> Result<(), Error> {
     let unwritable = |error: io::WriteError| Error::Usage {
         what: error.to_string(),
-        hint: "convert the topology without failed and slowed links".to_owned(),
+        hint: "convert a topology without failed or slowed links".to_owned(),
     };
     let text = match to.extension().and_then(|ending| ending.to_str()) {
         Some("graphml") => io::write_graphml(topology).map_err(unwritable)?,

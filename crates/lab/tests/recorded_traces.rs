@@ -4,7 +4,7 @@
 //! ignored by default. To run the tests: `RADDLE_TRACES=FOLDER cargo test -p raddle-lab --test
 //! recorded_traces -- --include-ignored`. Add `--release`, since the tests are slow without it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;

@@ -44,7 +44,7 @@ fn ask(endpoint: &Endpoint) -> Result<(), Gone> {
             back += endpoint.receive()?.bytes.len();
         }
     }
-    println!("{PIECES} pieces of {BYTES} bytes have come back");
+    println!("received the echoes of all {PIECES} pieces of {BYTES} bytes each");
     Ok(())
 }
 

@@ -182,7 +182,7 @@ impl Inbound {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -243,7 +243,7 @@ mod tests {
         inbound.in_order(Bytes(8));
         assert_eq!(inbound.read(), b"fgh");
         inbound.arrived(Position::Byte(3), b"def");
-        assert!(inbound.early.is_empty(), "all of it was read");
+        assert!(inbound.early.is_empty(), "no early bytes must remain after all bytes were read");
     }
 
     proptest! {

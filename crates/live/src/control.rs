@@ -157,7 +157,7 @@ pub fn ask(process: u32, request: &str) -> io::Result<Result<String, String>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,7 +185,11 @@ mod tests {
             let long = "x".repeat(MOST as usize * 2);
             let answer = ask(own, &long);
             assert!(answer.is_err() || answer.is_ok_and(|answer| answer.is_err()), "it is cut");
-            assert_eq!(ask(own, "good").expect("an answer"), Ok("so".to_owned()), "to the next one");
+            assert_eq!(
+                ask(own, "good").expect("an answer"),
+                Ok("so".to_owned()),
+                "the run must still answer after a request that was too long"
+            );
             is_over.store(true, Ordering::Relaxed);
         });
         let path = control.path.clone();

@@ -31,8 +31,8 @@ pub fn examine() -> Vec<Finding> {
 
 fn cores() -> Finding {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let lacks = "the polling thread shares the only core with all other work: set `engine.dilation`, or use a machine with at least \
-         two cores";
+    let lacks = "the polling thread and all other programs share one core: set `engine.dilation`, or use a \
+                 machine with at least two cores";
     Finding::new("processors", cores > 1, format!("{cores}"), lacks)
 }
 
@@ -41,11 +41,11 @@ fn steal() -> Finding {
     let before = Steal::now();
     std::thread::park_timeout(std::time::Duration::from_millis(200));
     let Some((before, after)) = before.zip(Steal::now()) else {
-        return Finding::new("steal time", true, "unknown: the system does not report it", "");
+        return Finding::new("steal time", true, "unknown: the system does not report steal time", "");
     };
     let share = before.share_until(after);
     let lacks =
-        "live runs are not faithful while other virtual machines take more than 1% of this machine's time";
+        "live runs are faithful only if other virtual machines take at most 1% of this machine's CPU time";
     Finding::new("steal time", share <= 0.01, format!("{:.1}% at this moment", share * 100.0), lacks)
 }
 
@@ -57,7 +57,7 @@ const PATIENCE_NS: u64 = 4 * 13_164;
 /// compensate for these interruptions.
 fn interruptions() -> [Finding; 2] {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    [("one polling thread", 1), ("a thread on each core", cores)].map(|(what, threads)| {
+    [("one polling thread", 1), ("one polling thread per core", cores)].map(|(what, threads)| {
         let looks = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(look_at_the_clock)).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<_>>()
@@ -69,8 +69,8 @@ fn interruptions() -> [Finding; 2] {
         let least = (1..1_000).find(|&dilation| slips(dilation) <= MOST_SLIPS).unwrap_or(1_000);
         let found = format!("{:.2}% of packets would be late at dilation 1", slips(1) * 100.0);
         let lacks = format!(
-            "the system interrupts threads too often: a faithful run needs at least `engine.dilation = {least}` \
-             (for links of 5 Gbps and packets of 8 KB)"
+            "the system interrupts threads too often: set `engine.dilation` to at least {least} for links of \
+             5 Gbps and packets of 8 KB"
         );
         Finding::new(what, least == 1, found, &lacks)
     })
@@ -104,9 +104,9 @@ fn counter() -> Finding {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let is_steady = ["constant_tsc", "nonstop_tsc"].iter().all(|flag| flags.contains(flag));
     let found =
-        if is_steady { "the processor's time-stamp counter, which is steady" } else { "the system's clock" };
-    let lacks = "the processor has no steady time-stamp counter, so reading the clock takes more than twice as \
-                 long; only another processor helps";
+        if is_steady { "the processor's invariant time-stamp counter (TSC)" } else { "the system's clock" };
+    let lacks = "the processor has no invariant time-stamp counter (TSC), so a clock reading takes more than \
+                 twice as long; use a machine whose processor has an invariant TSC";
     Finding::new("clock", is_steady, found, lacks)
 }
 
@@ -117,11 +117,11 @@ fn memory() -> Finding {
     let kib = available.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
     let is_enough = kib.is_none_or(|kib| kib >= 300 << 10);
     let found = match kib {
-        None => "unknown: the system does not report it",
-        Some(_) if is_enough => "enough for a rack of usual size",
-        Some(_) => "not enough for a rack of usual size",
+        None => "unknown: the system does not report the available memory",
+        Some(_) if is_enough => "enough for a typical rack",
+        Some(_) => "not enough for a typical rack",
     };
-    let lacks = "a rack of usual size needs 300 MiB, 200 MiB of them for packets; free some memory";
+    let lacks = "a typical rack needs 300 MiB, including 200 MiB for packets: free some memory";
     Finding::new("memory", is_enough, found, lacks)
 }
 
@@ -133,9 +133,13 @@ fn namespaces() -> Finding {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = effective.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or(0);
     let may = [CAP_NET_ADMIN, CAP_SYS_ADMIN].iter().all(|bit| bits >> bit & 1 == 1);
-    let found = if may { "this process may create them" } else { "this process may not create them" };
-    let lacks = "`hosts = \"namespaces\"` in [engine] needs root, or CAP_NET_ADMIN and CAP_SYS_ADMIN; other live \
-                 runs do not";
+    let found = if may {
+        "this process may create network namespaces"
+    } else {
+        "this process may not create network namespaces"
+    };
+    let lacks = "`hosts = \"namespaces\"` in [engine] needs root, or the capabilities CAP_NET_ADMIN and \
+                 CAP_SYS_ADMIN; all other live runs need no privileges";
     Finding::new("network namespaces", may, found, lacks)
 }
 
@@ -143,7 +147,8 @@ fn namespaces() -> Finding {
 fn tap() -> Finding {
     let is_there = Path::new("/dev/net/tun").exists();
     let found = if is_there { "/dev/net/tun exists" } else { "/dev/net/tun does not exist" };
-    let lacks = "`hosts = \"namespaces\"` in [engine] needs the kernel's module `tun`: modprobe tun";
+    let lacks =
+        "`hosts = \"namespaces\"` in [engine] needs the kernel module `tun`: run `modprobe tun` as root";
     Finding::new("TAP interfaces", is_there, found, lacks)
 }
 
@@ -160,8 +165,9 @@ fn dctcp() -> Finding {
     } else {
         format!("the kernel supports only {}", available.split_whitespace().collect::<Vec<_>>().join(", "))
     };
-    let lacks = "`transport = \"dctcp\"` with `hosts = \"namespaces\"` needs a kernel with CONFIG_TCP_CONG_DCTCP, \
-                 the module tcp_dctcp, or DCTCP in BPF (`make dctcp` in Raddle's sources)";
+    let lacks = "`transport = \"dctcp\"` with `hosts = \"namespaces\"` needs DCTCP in the kernel: use a \
+                 kernel with CONFIG_TCP_CONG_DCTCP, install the module tcp_dctcp, or load DCTCP as a BPF \
+                 program (run `make dctcp` in Raddle's source directory)";
     Finding::new("congestion control", is_there, found, lacks)
 }
 
@@ -169,15 +175,16 @@ fn dctcp() -> Finding {
 fn libfabric() -> Finding {
     let here = crate::rack::providers();
     let found = match &here[..] {
-        _ if !crate::HAS_LIBFABRIC => "this raddle was built without libfabric".to_owned(),
-        [] => "libfabric has no provider that a rack can use".to_owned(),
+        _ if !crate::HAS_LIBFABRIC => "Raddle was built without libfabric".to_owned(),
+        [] => "libfabric has no provider that Raddle supports".to_owned(),
         here => format!("providers {}", here.join(", ")),
     };
     let lacks = if crate::HAS_LIBFABRIC {
-        "racks over several machines need the provider tcp, shm or verbs; `fi_info` lists the providers"
+        "racks over several machines need the libfabric provider tcp, shm or verbs; the command `fi_info` \
+         lists the installed providers"
     } else {
-        "racks over several machines need libfabric: install libfabric-dev and a C compiler, then cargo build \
-         --release --features libfabric"
+        "racks over several machines need libfabric: install libfabric-dev and a C compiler, then run `cargo \
+         build --release --features libfabric`"
     };
     Finding::new("libfabric", !here.is_empty(), found, lacks)
 }

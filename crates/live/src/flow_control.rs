@@ -137,7 +137,11 @@ pub(crate) trait ControlLinks: Serve {
         if let Some(packet) = told
             && self.ports(node.place()).get(port).up
         {
-            debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames must never be paused");
+            debug_assert_eq!(
+                packet.class(),
+                Class::CONTROL,
+                "a flow control frame must have the class that is never paused"
+            );
             node.send(self, packet, Some(port));
         }
         self.expect_control(link);

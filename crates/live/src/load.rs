@@ -95,7 +95,7 @@ pub enum NoLoad {
         why: io::Error,
     },
     /// The system refuses to create an epoll instance or a timer.
-    #[error("cannot set up epoll or its timer: {0}")]
+    #[error("cannot create an epoll instance or a timer: {0}")]
     NoEpoll(#[from] io::Error),
 }
 
@@ -501,7 +501,7 @@ fn key(flow: usize) -> FlowKey {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use raddle_core::{Bytes, FlowId, Stream};
@@ -550,7 +550,7 @@ mod tests {
         let _alone = PORT_IS_FREE.lock();
         let Some(hosts) = hosts(4) else { return };
         let flows = flows(4, 300);
-        let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
+        let mut load = Load::new(hosts, &flows, "cubic").expect("root must be able to open sockets");
         let (mut opened, mut delivered, mut closed) = (Vec::new(), Vec::new(), Vec::new());
         let counts = load.run(&AtomicBool::new(false), clock(), |at, node, report| match report {
             Report::Opened { flow, key } => {
@@ -583,7 +583,7 @@ mod tests {
         let Some(hosts) = hosts(2) else { return };
         let start = Time::ZERO + Duration::from_us(20_000);
         let flows = [Flow::new(FlowId(0), NodeId(0), NodeId(1), Bytes(1_000_000), start)];
-        let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
+        let mut load = Load::new(hosts, &flows, "cubic").expect("root must be able to open sockets");
         let (real, back) = (clock(), Cell::new(Duration::ZERO));
         let mut took = None;
         let now = || Time::ZERO + real().since(Time::ZERO + back.get());
@@ -609,7 +609,7 @@ mod tests {
                 Flow::new(FlowId(dst), NodeId(src), NodeId(dst), Bytes(5_000), start)
             })
             .into();
-        let mut load = Load::new(hosts, &flows, "cubic").expect("root may make sockets");
+        let mut load = Load::new(hosts, &flows, "cubic").expect("root must be able to open sockets");
         load.close(2); // the listener of the last host: listeners are created in the order of the hosts
         let stranger = TcpStream::connect((Ipv4Addr::new(127, 40, 0, 2), PORT)).expect("a host that listens");
         let counts = load.run(&AtomicBool::new(false), clock(), |_, _, _| {});
@@ -622,7 +622,8 @@ mod tests {
     fn a_flow_needs_hosts_at_both_ends() {
         let Some(hosts) = hosts(2) else { return };
         let flows = flows(3, 9);
-        let refused = Load::new(hosts, &flows, "cubic").expect_err("node 2 is no host");
+        let refused = Load::new(hosts, &flows, "cubic")
+            .expect_err("flows of node 2 must be refused, because node 2 is not a host");
         assert!(matches!(refused, NoLoad::NoHost { node: NodeId(2), .. }), "{refused}");
     }
 }

@@ -162,7 +162,7 @@ impl Recording {
                     host.handle(now, Input::Packet { packet: &packet, port });
                 }
                 Some(What::Flow) => {
-                    let flow = flows.next().expect("each recorded flow start must have a flow");
+                    let flow = flows.next().expect("`flows` must have a flow for each recorded flow start");
                     host.handle(now, Input::Flow(flow));
                 }
                 None => {}

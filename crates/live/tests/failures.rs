@@ -1,6 +1,6 @@
 //! Tests of a rack whose links fail, recover, lose packets and damage packets.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     Bytes, Change, Duration, Flow, FlowId, LinkErrors, LinkId, NodeId, Observer, Parts, Rate, Report, Stream,

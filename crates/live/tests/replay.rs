@@ -2,7 +2,7 @@
 //! table and rates as the recorded node. First R2C2 runs on a 4x4 torus in the packet engine. Then one node runs alone,
 //! with the recording.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     Bytes, Duration, Flow, FlowId, Header, Host, Input, NodeId, Output, Packet, Parts, PortState, Ports,

@@ -1,7 +1,7 @@
 //! Compiles the ring's source with loom's atomics, and tests all interleavings of the producer and the consumer with at
 //! most three preemptions. Packets come out complete, once, and in order, and a full ring refuses packets.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 #[path = "../src/rack/ring.rs"]
 mod ring;

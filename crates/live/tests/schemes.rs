@@ -2,7 +2,7 @@
 //! pauses. Of the schemes whose hosts wait until their packets have left the port, only DCQCN runs, in the tests of
 //! RoCE payloads.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     Bytes, Change, Duration, Flow, FlowControlAccount, FlowId, LinkErrors, LinkFlowControl, LinkId, NodeId,

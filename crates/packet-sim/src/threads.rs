@@ -284,7 +284,7 @@ impl Measured {
         Next::Change
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn judge_several(&mut self, slice: &Piece) -> Next {
         self.shared = slice.cost();
         self.behind += slice.took.as_nanos() as f64 - slice.events as f64 * self.alone;

@@ -196,6 +196,6 @@ impl<'a> Windows<'a> {
             let change = self.changes.get(change).copied().unwrap_or(Time::NEVER);
             partition.run((next + self.lookahead).min(self.end).min(change), u64::MAX);
         }
-        unreachable!("the loop over windows ends only by a return")
+        unreachable!("only a `return` ends the loop over windows")
     }
 }

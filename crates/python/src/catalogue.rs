@@ -21,7 +21,12 @@ pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
             let figures = catalogue::figures().map_err(|error| exception(py, &error))?;
             return Ok(catalogue::figures_json(&figures).to_string());
         }
-        _ => return Err(PyValueError::new_err(format!("there is no list of `{what}`"))),
+        _ => {
+            let why = format!(
+                "what must be 'schemes', 'topologies', 'workloads', 'keys' or 'figures' (got '{what}')"
+            );
+            return Err(PyValueError::new_err(why));
+        }
     };
     Ok(catalogue::json(&parts).to_string())
 }

@@ -151,7 +151,9 @@ impl Document {
         watch: Option<Py<PyAny>>,
     ) -> PyResult<(Vec<Option<PathBuf>>, Vec<(String, PyErr)>, Option<(String, String)>, bool)> {
         let shard = shard.map(|(index, count)| {
-            let what = format!("there is no shard {index} of {count}");
+            let what = format!(
+                "the index of a shard must be from 1 to the number of shards (got {index} of {count})"
+            );
             Shard::new(index, count).ok_or_else(|| PyValueError::new_err(what))
         });
         let shard = shard.transpose()?;

@@ -39,7 +39,9 @@ pub(crate) fn reproduce(
 ) -> PyResult<(String, String)> {
     let notes = Notes::default();
     let spread = spread.map(Spread::new);
-    let unknown = |name: &str| PyValueError::new_err(format!("there is no style `{name}`"));
+    let unknown = |name: &str| {
+        PyValueError::new_err(format!("style must be 'screen', 'paper' or 'slides' (got '{name}')"))
+    };
     let style = style.map(|name| Style::named(name).ok_or_else(|| unknown(name))).transpose()?;
     let options = Options {
         registry: Registry::builtin().into(),

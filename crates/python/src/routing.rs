@@ -114,9 +114,9 @@ fn parameter(name: &str, default: &Bound<'_, PyAny>) -> PyResult<Parameter> {
             _ => return refused(&format!("must be a time, a rate or a size with its unit (got \"{text}\")")),
         }
     } else {
-        return refused("must be a bool, an int, a float, or a str with a quantity");
+        return refused("must be a bool, an int, a float, or a str such as \"100 us\"");
     };
-    let doc = if name == HOLD.name { HOLD.doc } else { "a parameter of a class in Python" };
+    let doc = if name == HOLD.name { HOLD.doc } else { "a parameter of a routing class written in Python" };
     let parameter = Parameter::new(kept(&NAMES, name.into()), value, doc).within(0.0, f64::INFINITY);
     if name == HOLD.name && !HOLD.allows(&value) {
         return refused("must be a time, such as \"100 us\"");

@@ -1,7 +1,7 @@
 //! Tests of a ring between two processes over libfabric. A test starts its own test binary a second time as the
 //! receiving process.
 #![cfg(feature = "libfabric")]
-#![allow(clippy::cast_possible_truncation, reason = "the numbers of these tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,

@@ -32,7 +32,7 @@ pub enum RecordsError {
     },
     /// The file's schema version is not [`SCHEMA_VERSION`](crate::SCHEMA_VERSION).
     #[error(
-        "{}: the table has schema version {found}, and this version of Raddle reads {}",
+        "{}: the table has schema version {found}, but this version of Raddle reads schema version {}",
         path.display(),
         crate::SCHEMA_VERSION
     )]
@@ -54,7 +54,7 @@ pub enum RecordsError {
         codec: String,
     },
     /// A column is missing or has another type.
-    #[error("no column `{name}` of type {kind}; the columns are {}", present.join(", "))]
+    #[error("the table has no column `{name}` of type {kind}; its columns are {}", present.join(", "))]
     NoColumn {
         /// The requested column.
         name: String,

@@ -126,37 +126,48 @@ impl Row for FlowRecord {
     const COLUMNS: &'static [Column] = &[
         Column::integer(
             "flow",
-            "number of the flow, in order of start; flows that programs start have higher numbers",
+            "number of the flow: the workload's flows in order of start, then the flows that programs start",
         ),
         Column::integer("src", "sending node"),
         Column::integer("dst", "receiving node"),
         Column::integer("size_bytes", "application bytes"),
-        Column::integer("start_ps", "time from the start of the run until the flow was handed to the transport"),
-        Column::integer("fct_ps", "time from the flow's start to the delivery of its last byte in order; empty if \
-                         unfinished")
-            .nullable(),
+        Column::integer(
+            "start_ps",
+            "time from the start of the run until the flow was handed to the transport",
+        ),
+        Column::integer(
+            "fct_ps",
+            "time from the flow's start to the delivery of its last byte in order; empty if \
+                         unfinished",
+        )
+        .nullable(),
         Column::float("fct_ns", "fct_ps in nanoseconds").nullable(),
         Column::integer(
             "sender_done_ps",
-            "time from the flow's start until the sender knew that all bytes were delivered; if the transport never \
-             tells the sender, until the sender has sent the last byte",
+            "time from the flow's start until the sender knew that all bytes were delivered; without \
+             acknowledgements, until the sender had sent the last byte",
         )
         .nullable(),
-        Column::integer("ideal_fct_ps", "FCT of the flow if it were alone on its best path, headers included"),
-        Column::float("slowdown", "fct_ps / ideal_fct_ps, not clamped").nullable(),
-        Column::float("goodput_bps", "application bits over FCT").nullable(),
-        Column::integer("hops", "links on the flow's shortest path"),
-        Column::integer("reorder_peak_packets", "largest number of packets that waited at the receiver for an \
-                         earlier packet"),
+        Column::integer("ideal_fct_ps", "FCT that the flow would have alone on its best path, with headers"),
+        Column::float("slowdown", "fct_ps / ideal_fct_ps; values below 1 are kept").nullable(),
+        Column::float("goodput_bps", "application bits divided by FCT, in bit/s").nullable(),
+        Column::integer("hops", "number of links on the flow's shortest path"),
+        Column::integer(
+            "reorder_peak_packets",
+            "largest number of packets that waited at the receiver for a missing earlier packet",
+        ),
         Column::integer("retransmissions", "number of retransmitted packets"),
         Column::float(
             "average_rate_bps",
-            "time average of the rate set for the sender, with line rate until a rate was first set; empty if no \
-             rate was set",
+            "time average of the rate assigned to the sender; line rate counts until the first assignment; \
+             empty if no rate was assigned",
         )
         .nullable(),
-        Column::integer("deadline_ps", "time from the flow's start to its deadline; empty if the flow has no deadline")
-            .nullable(),
+        Column::integer(
+            "deadline_ps",
+            "time from the flow's start to its deadline; empty if the flow has no deadline",
+        )
+        .nullable(),
     ];
     const ADDED: usize = 1;
 

@@ -33,15 +33,15 @@ impl Row for FlowControlRecord {
         Column::float("paused_share", "paused time as a fraction of the run"),
         Column::integer(
             "pauses_sent",
-            "number of pauses that the port sent to its neighbour, renewals excluded",
+            "number of pauses that the port sent to its neighbour; renewals do not count",
         ),
         Column::integer(
             "peak_memory_bytes",
-            "peak bytes of the node's memory used by packets of one priority that arrived at the port",
+            "peak occupancy of the node's memory by packets of one priority that arrived at the port",
         ),
         Column::integer(
             "overflows",
-            "packets that arrived at the port and for which the node's memory had no room left",
+            "packets that arrived at the port when the node's memory had no room for them",
         ),
     ];
 
@@ -83,7 +83,7 @@ impl Row for QueueLengthRecord {
         Column::integer("to", "node at the receiving end"),
         Column::integer(
             "bytes",
-            "bytes in the port's queue at that time, the packet in transmission included",
+            "bytes in the port's queue at that time, including the packet in transmission",
         ),
     ];
 

@@ -29,7 +29,7 @@ pub struct ImbalanceRecord {
 impl Row for ImbalanceRecord {
     const TABLE: &'static str = "imbalance";
     const COLUMNS: &'static [Column] = &[
-        Column::integer("switch", "number of the switch's node"),
+        Column::integer("switch", "node number of the switch"),
         Column::integer(
             "tier",
             "number of links from the switch to the nearest host: 1 for edge switches, 2 for the tier above",
@@ -37,7 +37,8 @@ impl Row for ImbalanceRecord {
         Column::integer("at_ps", "end of the interval"),
         Column::float(
             "imbalance",
-            "(most - least) / mean of the bytes, headers included, that the switch's uplinks sent in the interval",
+            "(maximum - minimum) / mean of the bytes that each uplink of the switch sent in the interval, \
+             including headers",
         ),
     ];
 

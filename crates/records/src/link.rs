@@ -35,12 +35,14 @@ impl Row for LinkRecord {
         Column::integer("to", "node at the receiving end"),
         Column::integer(
             "data_packets",
-            "packets with application bytes that the link's port accepted, packets lost later included",
+            "packets with application bytes that the link's egress port accepted, including packets lost \
+             later",
         ),
         Column::integer("data_bytes", "bytes of the packets in data_packets, headers included"),
         Column::integer(
             "control_packets",
-            "packets without application bytes that the link's port accepted, packets lost later included",
+            "packets without application bytes that the link's egress port accepted, including packets lost \
+             later",
         ),
         Column::integer("control_bytes", "bytes of the packets in control_packets, headers included"),
         Column::integer(
@@ -50,7 +52,7 @@ impl Row for LinkRecord {
         ),
         Column::integer(
             "peak_queue_bytes",
-            "largest length of the link's egress queue, the packet in transmission included",
+            "peak length of the link's egress queue, including the packet in transmission",
         ),
     ];
 
@@ -88,10 +90,10 @@ impl Row for QueueRecord {
         Column::integer("link", "number of the directed link that starts at the port"),
         Column::integer(
             "below_bytes",
-            "exclusive upper bound of the queue length, the joining packet included: a power of two; the lower \
-             bound is half of the upper bound",
+            "exclusive upper bound of the queue length, a power of two; the lower bound is half of this \
+             value; the length includes the joining packet",
         ),
-        Column::integer("packets", "packets that joined a queue of this length"),
+        Column::integer("packets", "packets that joined a queue with a length in this range"),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {

@@ -61,7 +61,7 @@ impl<T> Chunk<T> {
         nullable: bool,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> ParquetResult<()> {
-        let mut column = group.next_column()?.expect("the schema must have a column for these values");
+        let mut column = group.next_column()?.expect("the schema must have a column for every buffer");
         let levels = nullable.then_some(&self.levels[..]);
         column.typed::<D>().write_batch(&self.values, levels, None)?;
         self.clear();
@@ -82,7 +82,7 @@ impl Buffer {
             (Self::Integer(Chunk { levels, .. }) | Self::Float(Chunk { levels, .. }), Cell::Empty) => {
                 levels.push(0);
             }
-            (_, cell) => unreachable!("a cell must have the kind of its column (got {cell:?})"),
+            (_, cell) => unreachable!("a cell must have the type of its column (got {cell:?})"),
         }
     }
 }

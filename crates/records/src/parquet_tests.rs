@@ -1,4 +1,4 @@
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use crate::testing::record;
@@ -46,7 +46,7 @@ fn files_say_what_they_are() {
     assert_eq!(note("raddle.schema_version"), "1");
     assert_eq!(note("raddle.complete"), "false");
     assert_eq!(note("raddle.seed"), "7");
-    assert_eq!(note("raddle.definition.slowdown"), "fct_ps / ideal_fct_ps, not clamped");
+    assert_eq!(note("raddle.definition.slowdown"), "fct_ps / ideal_fct_ps; values below 1 are kept");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_file_bears_its_name_only_when_whole() {
     writer.push(&LinkRecord::default()).unwrap();
     assert!(!path.exists());
     drop(writer);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "and an abandoned one leaves nothing");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "an abandoned writer must leave no file");
     TableWriter::<LinkRecord>::create(&path).unwrap().finish(true, &[]).unwrap();
     assert_eq!(Table::read(&path).unwrap().rows, 0);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -86,7 +86,7 @@ fn wrong_files_and_columns_are_errors() {
     let table = Table::read(&path).unwrap();
     let error = table.floats("fct_ps").unwrap_err().to_string();
     assert!(
-        error.starts_with("no column `fct_ps` of type double; the columns are flow, src, dst"),
+        error.starts_with("the table has no column `fct_ps` of type double; its columns are flow, src, dst"),
         "{error}"
     );
     assert!(TableWriter::<FlowRecord>::create(&folder.path().join("no/folder")).is_err());
@@ -112,7 +112,7 @@ fn a_table_of_another_schema_version_is_refused() {
     let mut writer = TableWriter::create(&path).unwrap();
     writer.push(&record(1)).unwrap();
     writer.finish(true, &[(SCHEMA_NOTE, "7")]).unwrap();
-    let why = "the table has schema version 7, and this version of Raddle reads 1";
+    let why = "the table has schema version 7, but this version of Raddle reads schema version 1";
     assert_eq!(Table::read(&path).unwrap_err().to_string(), format!("{}: {why}", path.display()));
 }
 

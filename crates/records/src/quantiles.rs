@@ -108,7 +108,7 @@ impl Mean {
     const UNIT: f64 = 1.0 / (1_u64 << 40) as f64;
 
     /// Adds a value, which must not be negative.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn add(&mut self, value: f64) {
         self.sum += (value / Self::UNIT).round() as u128;
         self.count += 1;

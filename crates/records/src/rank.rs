@@ -32,8 +32,8 @@ impl Row for RankRecord {
         Column::integer("computed_ps", "total computing time of the rank, summed over its streams"),
         Column::integer(
             "sent_messages",
-            "messages that the rank sent, including messages to itself, but without requests to send and their \
-             answers",
+            "messages that the rank sent, including messages to itself; requests to send and replies to such \
+             requests do not count",
         ),
         Column::integer("sent_bytes", "bytes of the messages in sent_messages"),
     ];

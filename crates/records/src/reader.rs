@@ -266,7 +266,7 @@ fn chunk<D: DataType>(mut reader: ColumnReaderImpl<D>, rows: usize) -> ParquetRe
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let (records, _, _) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
     if records != rows {
-        let what = format!("a column has {records} of the {rows} values of its row group");
+        let what = format!("a column has {records} values, but its row group has {rows} rows");
         return Err(parquet::errors::ParquetError::General(what));
     }
     // A column that must have a value in every row has no definition levels.

@@ -30,16 +30,17 @@ impl Row for SeriesRecord {
         Column::integer("link", "number of the directed link"),
         Column::integer(
             "bytes",
-            "bytes that the link sent, headers included; a packet that is sent in two intervals is divided",
+            "bytes that the link sent, including headers; a packet sent across two intervals counts partly \
+             in each interval",
         ),
         Column::integer(
             "delivered_bytes",
-            "application bytes in `bytes` that the link sent to their destination host, including packets lost on \
-             the link",
+            "application bytes in `bytes` that the link sent to their destination host, including bytes lost \
+             on the link",
         ),
         Column::integer(
             "queue_bytes",
-            "longest of the sampled lengths of the link's egress queue, the packet in transmission included",
+            "largest sampled length of the link's egress queue, including the packet in transmission",
         ),
     ];
 
@@ -71,7 +72,7 @@ impl Row for PathRecord {
     const COLUMNS: &'static [Column] = &[
         Column::integer("flow", "number of the flow, as in the table of flows"),
         Column::integer("link", "number of the directed link"),
-        Column::integer("packets", "packets of the flow with application bytes that the link sent"),
+        Column::integer("packets", "number of the flow's packets with application bytes that the link sent"),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {
@@ -104,8 +105,14 @@ impl Row for RankSeriesRecord {
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("rank", "number of the rank"),
         Column::integer("computing_ps", "time in which the rank computed"),
-        Column::integer("sending_ps", "time in which a message of the rank was under way to another rank"),
-        Column::integer("receiving_ps", "time in which a message of another rank was under way to the rank"),
+        Column::integer(
+            "sending_ps",
+            "time in which at least one message from the rank to another rank was in transit",
+        ),
+        Column::integer(
+            "receiving_ps",
+            "time in which at least one message from another rank to the rank was in transit",
+        ),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {
@@ -142,8 +149,11 @@ impl Row for RateSeriesRecord {
         Column::integer("from_ps", "start of the interval"),
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer("src", "node number of the host that sent the bytes"),
-        Column::integer("flow", "number of the flow; null for all flows of the sender together").nullable(),
-        Column::integer("bytes", "application bytes in the packets that arrived, repeated bytes included"),
+        Column::integer("flow", "number of the flow; empty in a row for all flows of the sender").nullable(),
+        Column::integer(
+            "bytes",
+            "application bytes in the packets that arrived, including bytes that had arrived before",
+        ),
     ];
 
     fn cells(&self) -> impl AsRef<[Cell]> {

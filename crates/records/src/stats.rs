@@ -13,7 +13,7 @@ pub fn percentile<T: Copy>(sorted: &[T], p: f64) -> Option<T> {
 }
 
 /// Returns the rank of the `p`-th percentile of `count` values, counted from 1.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 pub(crate) fn rank(p: f64, count: u64) -> u64 {
     // The rank of 99.9 % of 1,000 values must be 999, although 99.9 as a double is slightly larger than 99.9.
     let rank = p / 100.0 * count as f64;

@@ -39,29 +39,31 @@ impl Row for ThroughputRecord {
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer(
             "arrived_packets",
-            "packets of the flow with application bytes that the last link sent, counted at their time of arrival, \
-             in order or not; packets lost on that link are included",
+            "packets with application bytes that arrived at the receiver in the interval, in any order; \
+             packets lost on the last link are included",
         ),
         Column::integer("arrived_bytes", "application bytes of the packets in arrived_packets"),
         Column::integer(
             "in_order_bytes",
-            "application bytes delivered in order; empty if the receiver did not report them for this interval",
+            "application bytes delivered in order; empty if the receiver did not report this number for the \
+             interval",
         )
         .nullable(),
         Column::integer(
             "late_packets",
-            "packets that arrived after a packet that was sent later; empty if the receiver did not report them",
+            "packets that arrived after a packet that was sent later; empty if the receiver did not report \
+             this number",
         )
         .nullable(),
         Column::integer(
             "port_changes",
-            "how often a packet of the flow left a switch by a port other than the port of the flow's previous \
-             packet, without overtaken packets",
+            "number of times that a packet left a switch by another port than the flow's previous packet; \
+             overtaken packets do not count",
         ),
         Column::integer(
             "delay_changes_ps",
-            "sum of the differences, without sign, between the delays of packets that arrived one after the other; \
-             empty if no packet arrived, or if packets do not carry the time of their generation",
+            "sum of the absolute differences between the delays of packets that arrived in succession; empty \
+             if no packet arrived, or if packets do not carry their generation time",
         )
         .nullable(),
     ];

@@ -71,7 +71,8 @@ impl Row for TotalsRecord {
     const COLUMNS: &'static [Column] = &[
         Column::integer(
             "data_packets",
-            "data packets; a packet is counted at each port that accepted it, even if it was lost later",
+            "data packets; every port that accepts a packet counts the packet, even if the packet is lost \
+             later",
         ),
         Column::integer("data_bytes", "bytes of the packets in data_packets, headers included"),
         Column::integer(
@@ -81,8 +82,8 @@ impl Row for TotalsRecord {
         Column::integer("ack_bytes", "bytes of the packets in ack_packets"),
         Column::integer(
             "event_packets",
-            "packets with flow events (broadcast or to a controller), announcements or digests, counted like \
-                data_packets",
+            "R2C2 packets with flow events (broadcast or sent to a controller), announcements, or digests of \
+             a node's flows; counted like data_packets",
         ),
         Column::integer("event_bytes", "bytes of the packets in event_packets"),
         Column::integer(

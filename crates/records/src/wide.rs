@@ -172,7 +172,7 @@ impl WideTable {
         let values: Vec<Option<D::T>> = self.column(index).map(|cell| cell.and_then(&value)).collect();
         let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
         let values: Vec<D::T> = values.into_iter().flatten().collect();
-        let mut column = group.next_column()?.expect("the schema must have a column for these values");
+        let mut column = group.next_column()?.expect("the schema must have every column of the table");
         column.typed::<D>().write_batch(&values, Some(&levels), None)?;
         column.close()
     }

@@ -4,7 +4,7 @@
 //! The test needs `tshark` (`make setup` installs it). If `tshark` is missing, the test fails with a message. If
 //! `RADDLE_NO_TSHARK` is set, the test prints a message and checks nothing.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "the test prints a message if it does not run")]
 
 use raddle_core::{Credit, HeaderInfo, Packet, Rate, Time};

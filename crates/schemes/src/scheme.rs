@@ -424,7 +424,8 @@ impl Transport {
             Err(Unfit { key: "scheme.flow_control".to_owned(), problem, hint: hint.to_owned() })
         };
         if !matches!(self.make, Make::Hosts(_)) {
-            let problem = format!("with flow control, the routes of `{}` could deadlock", self.info.name);
+            let problem =
+                format!("with flow control, packets on the routes of `{}` could deadlock", self.info.name);
             return unfit(
                 problem,
                 "choose a transport that works with any routing, or leave `flow_control` out",
@@ -433,7 +434,10 @@ impl Transport {
         match paths::Routing::new(Arc::clone(topology)).buffer_cycle() {
             None => Ok(()),
             Some(cycle) => unfit(
-                format!("with flow control, these links could deadlock: {}", describe(topology, &cycle)),
+                format!(
+                    "with flow control, the links between these nodes could deadlock: {}",
+                    describe(topology, &cycle)
+                ),
                 "choose a topology whose shortest paths lead up and then down, such as `k_ary_n_tree` or \
                  `fat_tree`, or leave `flow_control` out",
             ),

@@ -114,7 +114,7 @@ impl Bcube {
     /// Returns the number of links between two nodes; 0 from a node to itself. Otherwise there are two links per
     /// differing digit, plus one for each of the two nodes that is a switch.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "a server has few digits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a server's address has few digits")]
     pub fn distance(&self, a: NodeId, b: NodeId) -> u32 {
         if a == b {
             return 0;
@@ -132,7 +132,7 @@ impl Bcube {
     /// Returns the number of shortest paths from `a` to `b`. A shortest path may correct the differing digits in any
     /// order.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "a server has few digits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a server's address has few digits")]
     pub fn paths(&self, a: NodeId, b: NodeId) -> f64 {
         let orders = (1..=self.differing(a, b).count() as u32).map(f64::from).product();
         match self.level(a) {

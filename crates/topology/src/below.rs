@@ -30,7 +30,7 @@ impl Below {
     /// Returns the port towards a host below the node; `None` for other hosts.
     #[must_use]
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
+    #[allow(clippy::cast_possible_truncation, reason = "a port number fits a `u16`")]
     pub fn down(&self, to: NodeId) -> Option<PortId> {
         let place = to.0.wrapping_sub(self.first);
         (place < self.count).then(|| PortId((place / self.each) as u16))
@@ -56,7 +56,7 @@ impl Below {
     /// If `pick` returns an index that is not below the number of ports.
     #[must_use]
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
+    #[allow(clippy::cast_possible_truncation, reason = "a port number fits a `u16`")]
     pub fn choose(&self, to: NodeId, pick: impl FnOnce(usize) -> usize) -> PortId {
         if let Some(down) = self.down(to) {
             return down;

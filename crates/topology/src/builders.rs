@@ -8,13 +8,13 @@ use raddle_core::{Duration, NodeId, PortId, Rate, Stream};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// A size is zero, or no size is given.
-    #[error("`{0}` must be at least 1 (a list must have at least one number, each at least 1)")]
+    #[error("`{0}` must be at least 1; a list must not be empty, and each of its numbers must be at least 1")]
     Empty(&'static str),
     /// A size that must be even is odd.
     #[error("`{0}` must be even")]
     Odd(&'static str),
     /// A number, such as that of nodes or of ports, is larger than allowed.
-    #[error("{what} is {count}, and must be at most {most}")]
+    #[error("{what} must be at most {most} (got {count})")]
     TooLarge {
         /// The quantity that is too large.
         what: &'static str,
@@ -231,7 +231,7 @@ pub fn fat_tree(k: u32, rates: ClosRates, delay: Duration) -> Result<Topology, B
 /// # Errors
 /// If `children` is empty, if `children` and `parents` have different lengths, if a number or the rate is zero, or if
 /// there are too many nodes or ports.
-#[allow(clippy::cast_possible_truncation, reason = "a digit is below the number of parents, a `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "the index of a parent fits a `u32`")]
 pub fn xgft(size: XgftSize, rate: Rate, delay: Duration) -> Result<Topology, BuildError> {
     let (children, parents) = (&size.children, &size.parents);
     if children.len() != parents.len() {

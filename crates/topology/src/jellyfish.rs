@@ -130,7 +130,7 @@ impl Graph {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use crate::builders::{self, BuildError};
@@ -146,7 +146,7 @@ mod tests {
             [(2, 1), (5, 2), (5, 4), (6, 3), (8, 5), (10, 7), (20, 3), (45, 12), (17, 16)]
         {
             let graphs: Vec<_> = (0..40).filter_map(|seed| draw(switches, degree, seed)).collect();
-            assert!(graphs.len() >= 20, "{switches} switches: {} of 40 hang together", graphs.len());
+            assert!(graphs.len() >= 20, "{switches} switches: {} of 40 graphs are connected", graphs.len());
             for graph in graphs {
                 for (a, neighbours) in (0_u32..).zip(&graph) {
                     assert_eq!(neighbours.len(), degree, "{switches} switches");
@@ -170,7 +170,7 @@ mod tests {
     fn a_graph_that_falls_apart_is_refused() {
         assert_eq!(draw(4, 1, 1), None, "two pairs");
         let whole = (0..200).filter(|&seed| draw(8, 2, seed).is_some()).count();
-        assert!((1..200).contains(&whole), "rings of eight among others: {whole}");
+        assert!((1..200).contains(&whole), "some of 200 graphs must be connected, but not all (got {whole})");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) fn verify(sum: u64) -> Result<(), Error> {
 
 /// Folds a sum to 16 bits. The checksum is the complement of the result.
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "the sum is folded to 16 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "the folded sum fits in 16 bits")]
 pub(crate) fn fold(mut sum: u64) -> u16 {
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);

@@ -72,7 +72,7 @@ impl Notice {
     pub fn encode(&self, tags: Tags) -> [u8; Self::LEN] {
         assert!(
             self.feedback <= Self::MOST_FEEDBACK,
-            "a feedback of {} needs more than 6 bits",
+            "the feedback must fit in 6 bits (got {})",
             self.feedback
         );
         let mut bytes = [0; Self::LEN];
@@ -111,7 +111,7 @@ impl Notice {
     /// the sampled frame follow the notice.
     #[allow(
         clippy::cast_possible_truncation,
-        reason = "the feedback is at most `MOST_FEEDBACK`, and the priority has three bits"
+        reason = "the feedback is at most 63, and the priority is at most 7"
     )]
     #[expect(clippy::verbose_bit_mask, reason = "the mask selects the bits of a field")]
     pub fn decode(bytes: &[u8]) -> Result<(Self, Tags), Error> {

@@ -41,7 +41,7 @@ impl Overlay {
     /// If `tag` is not below [`TAGS`](Self::TAGS).
     #[must_use]
     pub fn new(tag: u8) -> Self {
-        assert!(usize::from(tag) < Self::TAGS, "LBTag {tag} needs more than four bits");
+        assert!(usize::from(tag) < Self::TAGS, "the LBTag must fit in 4 bits (got {tag})");
         Self(u16::from(tag) << 12)
     }
 
@@ -53,7 +53,7 @@ impl Overlay {
     pub fn with_feedback(self, Feedback { tag, metric }: Feedback) -> Self {
         assert!(
             usize::from(tag) < Self::TAGS && metric <= Self::MOST,
-            "the uplink must be below 16 (got {tag}), and the load at most 7 (got {metric})"
+            "the uplink number must be below 16 (got {tag}), and the load must be at most 7 (got {metric})"
         );
         Self(self.0 & !Self::FEEDBACK | Self::HAS_FEEDBACK | u16::from(tag) << 4 | u16::from(metric) << 1)
     }
@@ -80,7 +80,7 @@ impl Overlay {
 
     /// Returns the sending leaf's feedback about packets of the opposite direction; `None` if the header has none.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "masks leave only the bits of each field")]
+    #[allow(clippy::cast_possible_truncation, reason = "each mask keeps only the bits of its field")]
     pub fn feedback(self) -> Option<Feedback> {
         let bits = self.0;
         (bits & Self::HAS_FEEDBACK != 0)

@@ -127,7 +127,11 @@ impl Announcement {
             own(CONGESTION, &[enabled, ready]);
         }
         if let Some(ets) = self.ets {
-            assert!((1..=8).contains(&ets.classes), "a port must have 1 to 8 classes (got {})", ets.classes);
+            assert!(
+                (1..=8).contains(&ets.classes),
+                "a port must have 1 to 8 traffic classes (got {})",
+                ets.classes
+            );
             let bits = u8::from(ets.willing) << 7 | u8::from(ets.credit_based) << 6 | (ets.classes % 8);
             own(ETS, &ets.allocation.encode(bits));
         }
@@ -135,7 +139,7 @@ impl Announcement {
             own(RECOMMENDATION, &allocation.encode(0));
         }
         if let Some(pfc) = self.pfc {
-            assert!(pfc.most < 16, "at most 15 priorities may have flow control at once (got {})", pfc.most);
+            assert!(pfc.most < 16, "at most 15 priorities may use PFC at the same time (got {})", pfc.most);
             let bits = u8::from(pfc.willing) << 7 | u8::from(pfc.macsec_bypass) << 6 | pfc.most;
             own(PFC, &[bits, pfc.enabled]);
         }
@@ -221,7 +225,12 @@ impl Allocation {
             "each traffic class must be 0 to 7 (got {:?})",
             self.class_of
         );
-        assert_eq!(self.total(), 100, "the percents of the classes must sum to 100 (got {:?})", self.percent);
+        assert_eq!(
+            self.total(),
+            100,
+            "the percentages of the traffic classes must sum to 100 (got {:?})",
+            self.percent
+        );
         let mut bytes = [0; ALLOCATION_LEN];
         bytes[0] = bits;
         for (byte, [high, low]) in bytes[1..5].iter_mut().zip(self.class_of.as_chunks().0) {
@@ -262,7 +271,7 @@ impl Allocation {
 }
 
 /// Appends a value whose bytes are the concatenation of `parts`.
-#[allow(clippy::cast_possible_truncation, reason = "a value of the standard has fewer than 512 bytes")]
+#[allow(clippy::cast_possible_truncation, reason = "an LLDP value has fewer than 512 bytes")]
 fn put(out: &mut Vec<u8>, kind: u8, parts: &[&[u8]]) {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     out.extend((u16::from(kind) << 9 | len as u16).to_be_bytes());

@@ -61,7 +61,7 @@ impl Tag {
     pub fn with_loads(self, loads: impl IntoIterator<Item = u8>) -> Self {
         let mut tag = Self { is_response: self.is_response, ..Self::response() };
         for load in loads {
-            assert!(load <= Self::MOST_LOAD, "a load of {load} needs more than three bits");
+            assert!(load <= Self::MOST_LOAD, "a load must fit in three bits (got {load})");
             assert!(tag.len() < Self::MOST, "a tag holds at most {} loads", Self::MOST);
             let (byte, shift) = place(tag.len());
             tag.loads[byte] |= load << shift;

@@ -34,7 +34,7 @@ impl Probe {
     /// If the edge switch's node number is 2^24 or more.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::LEN] {
-        assert!(self.tor < 1 << 24, "node {} needs more than three bytes", self.tor);
+        assert!(self.tor < 1 << 24, "a node number must fit in 24 bits (got {})", self.tor);
         let mut bytes = [0; Self::LEN];
         bytes[..4].copy_from_slice(&(u32::from(Self::TYPE) << 24 | self.tor).to_be_bytes());
         bytes[4] = self.utilisation;

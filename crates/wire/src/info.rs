@@ -224,7 +224,7 @@ impl Position {
     /// Returns the position as a number that does not wrap, in bytes or packets. Of all possible positions, the result
     /// is the position nearest to `near`, which is a known position of the same flow. The flow begins at 0.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the number wraps at 2^32")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast wraps at 2^32, like the number on the wire")]
     pub fn unwrapped(self, near: u64) -> u64 {
         match self {
             Self::Byte(offset) => offset,
@@ -260,7 +260,7 @@ impl FiveTuple {
     /// Returns the source and destination ports of a host's TCP or UDP flow with this number. A pair of ports
     /// repeats only after 3.9 billion flows.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the remainders keep both ports below 2^16")]
+    #[allow(clippy::cast_possible_truncation, reason = "both ports are below 2^16")]
     pub const fn ports_of(number: u64) -> (u16, u16) {
         const FIRST_SOURCE: u64 = 1_024;
         const SOURCES: u64 = 65_536 - FIRST_SOURCE;

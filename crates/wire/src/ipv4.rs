@@ -43,7 +43,7 @@ impl Ipv4 {
     pub(crate) fn encode(&self, body_len: usize) -> [u8; LEN] {
         let mut ip = [0; LEN];
         ip[0] = TYPE;
-        assert!(self.class < 8, "the class must be 0 to 7 (got {})", self.class);
+        assert!(self.class < 8, "the traffic class must be 0 to 7 (got {})", self.class);
         ip[1] = self.class << 5 | self.ecn as u8;
         put16(&mut ip, 2, u16::try_from(LEN + body_len).expect("a packet must have at most 65,535 bytes"));
         put16(&mut ip, 6, DONT_FRAGMENT);
@@ -99,7 +99,7 @@ impl Ipv4 {
 }
 
 fn address(node: u32) -> u32 {
-    assert!(node < 1 << 24, "node {node} has no address in 10.0.0.0/8");
+    assert!(node < 1 << 24, "the node number must be below 2^24 for an address in 10.0.0.0/8 (got {node})");
     NETWORK | node
 }
 

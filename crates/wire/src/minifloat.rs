@@ -14,7 +14,7 @@ impl Minifloat {
 
     /// Returns the largest `Minifloat` that does not exceed `number`.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "all parts fit 16 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "the exponent and the mantissa fit in 16 bits")]
     pub const fn floor(number: u64) -> Self {
         if number < HIDDEN {
             return Self(number as u16);

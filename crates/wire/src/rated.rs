@@ -138,14 +138,17 @@ impl Segment {
     /// # Panics
     /// If a field exceeds its bits, or if an acknowledgement or a packet that is not data has a payload.
     pub(crate) fn encode(&self, scheme: Scheme, own: &[u8; OWN], payload: &[u8], out: &mut Vec<u8>) {
-        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than `plen`");
+        debug_assert!(
+            payload.len() <= self.plen.into(),
+            "the payload must not be longer than the header field `plen`"
+        );
         assert!(
             self.plen == 0 || self.may_bring_payload(),
-            "a packet with a payload must be data, not an acknowledgement"
+            "only a data packet that is not an acknowledgement may have a payload"
         );
         assert!(
             self.hop < 1 << 4 && self.path < 1 << 12,
-            "hop {} needs more than 4 bits, or path {} needs more than 12 bits",
+            "the hop must be below 16 (got {}), and the path must be below 4,096 (got {})",
             self.hop,
             self.path
         );
@@ -190,7 +193,7 @@ impl Segment {
         if plen > 0 && !segment.may_bring_payload() {
             return Err(Error::Invalid { field: "plen", value: plen.into() });
         }
-        let own = header.last_chunk().expect("the header must end with the bytes of the scheme");
+        let own = header.last_chunk().expect("the header must end with the scheme-specific bytes");
         Ok((segment, own))
     }
 
@@ -302,7 +305,7 @@ fn get24(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn put24(bytes: &mut [u8], at: usize, value: u32) {
-    assert!(value < 1 << 24, "the node or flow number {value} needs more than 24 bits");
+    assert!(value < 1 << 24, "a node or flow number must fit in 24 bits (got {value})");
     bytes[at..at + 3].copy_from_slice(&value.to_be_bytes()[1..]);
 }
 

@@ -287,7 +287,7 @@ fn decode_acknowledgement(bth: &[u8], aeth: &[u8]) -> Result<Kind, Error> {
 }
 
 fn number(what: &str, number: u32) -> u32 {
-    assert!(number < 1 << 24, "{what} {number} needs more than 24 bits");
+    assert!(number < 1 << 24, "the {what} number must fit in 24 bits (got {number})");
     number
 }
 
@@ -295,8 +295,9 @@ fn number(what: &str, number: u32) -> u32 {
 /// link header, followed by the packet. Bytes that may change on the path count as 0xFF.
 pub(crate) fn icrc(packet: &[u8]) -> [u8; ICRC] {
     const VARIANT: [usize; 7] = [1, 8, 10, 11, ipv4::LEN + 6, ipv4::LEN + 7, ipv4::LEN + UDP + 4];
-    let (headers, rest) =
-        packet.split_first_chunk::<{ ipv4::LEN + UDP + BTH }>().expect("the packet must contain its headers");
+    let (headers, rest) = packet
+        .split_first_chunk::<{ ipv4::LEN + UDP + BTH }>()
+        .expect("the packet must contain the IPv4, UDP and BTH headers");
     let mut headers = *headers;
     for at in VARIANT {
         headers[at] = 0xFF;
@@ -466,7 +467,7 @@ pub(crate) mod tests {
         assert!(header.mark_congestion());
         let after = bytes_of(&header);
         let changed: Vec<usize> = (0..before.len()).filter(|&at| before[at] != after[at]).collect();
-        assert_eq!(changed, [1, 11], "the mark and IPv4's checksum");
+        assert_eq!(changed, [1, 11], "only the ECN mark and the IPv4 checksum may change");
         assert!(!Header::Roce(NOTIFICATION).mark_congestion());
     }
 

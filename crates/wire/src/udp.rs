@@ -52,7 +52,10 @@ impl Datagram {
     #[must_use]
     #[allow(clippy::cast_possible_truncation, reason = "an IPv4 packet is below 64 KiB")]
     pub fn encode(&self, payload: &[u8]) -> [u8; Self::LEN] {
-        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than `plen`");
+        debug_assert!(
+            payload.len() <= self.plen.into(),
+            "the payload must not be longer than the header field `plen`"
+        );
         let len = UDP + STREAM + usize::from(self.plen);
         let mut bytes = [0; Self::LEN];
         let (ip, udp) = bytes.split_at_mut(ipv4::LEN);

@@ -77,7 +77,7 @@ impl Arrivals {
     }
 
     /// Returns an endless iterator of start times. The times are in order, except with `AllAtOnce` and a jitter.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn starts(
         &self,
         mean_gap_ps: f64,
@@ -104,7 +104,7 @@ impl Arrivals {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
 

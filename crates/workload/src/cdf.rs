@@ -52,13 +52,14 @@ impl SizeCdf {
             // The comparison is written so that NaN fails too.
             if !(point.0 >= size_before && point.0.is_finite()) {
                 return Err(size.error(format!(
-                    "sizes must be finite, at least 0, and must not fall (got {} after {size_before})",
+                    "sizes must be finite, at least 0 and non-decreasing (got {} after {size_before})",
                     point.0
                 )));
             }
             if !(point.1 >= share_before && point.1.is_finite()) {
                 return Err(share.error(format!(
-                    "probabilities must be finite, at least 0, and must not fall (got {} after {share_before})",
+                    "probabilities must be finite, at least 0 and non-decreasing (got {} after \
+                     {share_before})",
                     point.1
                 )));
             }
@@ -91,7 +92,10 @@ impl SizeCdf {
     /// If the share is not in `0..1`.
     #[must_use]
     pub fn without_largest(mut self, share: f64) -> Self {
-        assert!((0.0..1.0).contains(&share), "the share must be at least 0 and below 1 (got {share})");
+        assert!(
+            (0.0..1.0).contains(&share),
+            "the removed share must be at least 0 and less than 1 (got {share})"
+        );
         let kept = 1.0 - share;
         let next = self.points.partition_point(|&(_, share)| share < kept);
         let ((size, share), (next_size, next_share)) = (self.points[next - 1], self.points[next]);
@@ -169,11 +173,11 @@ mod tests {
         );
         assert_eq!(
             error("0 0\n20 50\n10 100"),
-            "line 3, column 1: sizes must be finite, at least 0, and must not fall (got 10 after 20)"
+            "line 3, column 1: sizes must be finite, at least 0 and non-decreasing (got 10 after 20)"
         );
         assert_eq!(
             error("0 0\n20 50\n30 20"),
-            "line 3, column 4: probabilities must be finite, at least 0, and must not fall (got 20 after 50)"
+            "line 3, column 4: probabilities must be finite, at least 0 and non-decreasing (got 20 after 50)"
         );
         assert_eq!(error("10 5\n20 100"), "line 1, column 4: the first row's probability must be 0 (got 5)");
         assert_eq!(

@@ -31,7 +31,7 @@ impl Deadlines {
     }
 
     /// Draws a deadline. The parameters must have passed `check`.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn draw(&self, stream: &mut Stream) -> Option<Duration> {
         match *self {
             Self::None => None,

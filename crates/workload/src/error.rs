@@ -36,7 +36,7 @@ pub enum WorkloadError {
         pattern: &'static str,
     },
     /// The pattern is defined by pods, but the topology has only one pod. The leaves of a leaf-spine count as pods.
-    #[error("the {pattern} pattern needs at least 2 pods, or 2 leaves of a leaf-spine")]
+    #[error("the {pattern} pattern needs at least 2 pods, or at least 2 leaves of a leaf-spine")]
     OnePod {
         /// The name of the pattern.
         pattern: &'static str,
@@ -74,16 +74,18 @@ pub enum WorkloadError {
     },
     /// The arrivals ask for an exact load, which scales the start times, but a duration for the start times is also
     /// given.
-    #[error("an exact load cannot have a `duration`: give `flows`, or `once = true` for one flow per pair")]
+    #[error(
+        "`duration` cannot be given for an exact load: give `flows`, or `once = true` for one flow per pair"
+    )]
     ExactWithin,
     /// All flows start at once, but a duration for the start times is given.
     #[error("`duration` cannot be given if all flows start at once")]
     AtOnce,
     /// Senders with independent frames need a fixed frame size, but a size distribution is given.
-    #[error("`sizes` cannot be given for senders with independent frames: all their frames have one size")]
+    #[error("`sizes` cannot be given for senders with independent frames: all frames have the same size")]
     FramesOfSizes,
     /// Senders with independent frames send endlessly, but one flow per pair is requested.
-    #[error("senders with independent frames cannot send just one flow per pair")]
+    #[error("senders with independent frames cannot be limited to one flow per pair")]
     FramesOnce,
     /// A rate is given as a share of the rate of a host's link, but the host has no link.
     #[error("host {host} has no link")]

@@ -196,7 +196,7 @@ impl Workload {
 }
 
 /// Scales the starts so that the flows offer `bits_per_second` between the first start and the last start.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 fn stretched(flows: &Flows, bits_per_second: f64) -> Flows {
     let (mut first, mut last, mut bits) = (Time::NEVER, Time::ZERO, 0.0);
     for flow in flows {

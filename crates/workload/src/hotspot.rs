@@ -146,7 +146,7 @@ impl Hotspot {
 
 impl Sources {
     /// Returns the hosts that send.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn hosts(&self, topology: &Topology, destination: NodeId) -> Result<Vec<NodeId>, WorkloadError> {
         let hosts: Vec<NodeId> = topology.hosts().collect();
         let at =
@@ -156,7 +156,7 @@ impl Sources {
                 let mut sorted = named.clone();
                 sorted.sort_unstable();
                 if named.is_empty() || sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-                    let need = "at least 1, with no host named twice";
+                    let need = "at least 1, and each source must be listed only once";
                     return Err(WorkloadError::parameter("number of sources", &named.len(), need));
                 }
                 for &src in named {
@@ -265,11 +265,11 @@ mod tests {
             (Hotspot { sources: named(&[31]), ..good() }, "node 31 cannot send to itself"),
             (
                 Hotspot { sources: named(&[1, 2, 1]), ..good() },
-                "the number of sources must be at least 1, with no host named twice (got 3)",
+                "the number of sources must be at least 1, and each source must be listed only once (got 3)",
             ),
             (
                 Hotspot { sources: named(&[]), ..good() },
-                "the number of sources must be at least 1, with no host named twice (got 0)",
+                "the number of sources must be at least 1, and each source must be listed only once (got 0)",
             ),
             (
                 Hotspot { sources: Sources::Degree(32), ..good() },

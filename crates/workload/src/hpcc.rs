@@ -44,7 +44,7 @@ pub(crate) fn number(flows: &mut [Flow]) {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 fn flow(words: &[Word<'_>], topology: &Topology) -> Result<Flow, Misread> {
     let [src, dst, priority, port, size, start] = text::row(words, COLUMNS)?;
     let (from, to) = (NodeId(src.number("a node")?), NodeId(dst.number("a node")?));

@@ -55,8 +55,8 @@ pub fn read_htsim(text: &str, topology: &Topology) -> Result<Vec<Flow>, Misread>
 }
 
 /// The error text for statements and attributes that are not supported.
-const UNKNOWN: &str = "only flows with a start time are supported, not triggers or link failures; messages that start \
-                       after others need a GOAL program";
+const UNKNOWN: &str = "only flows with a start time are supported, not triggers or link failures; use a GOAL \
+                       program if messages must wait for other messages";
 
 /// Returns the only word that follows a key.
 fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
@@ -69,15 +69,16 @@ fn only<'a>(key: &Word<'_>, rest: &[Word<'a>]) -> Result<Word<'a>, Misread> {
 /// Parses a flow between two hosts, `0->5`, and its attributes: pairs of a name and a number.
 fn flow(ends: &Word<'_>, attributes: &[Word<'_>], hosts: &[NodeId]) -> Result<Flow, Misread> {
     let Some((src, dst)) = ends.text.split_once("->") else {
-        return Err(
-            ends.error(format!("`{}` is neither a flow such as 0->5 nor a count: {UNKNOWN}", ends.text))
-        );
+        return Err(ends.error(format!(
+            "`{}` is neither a flow such as 0->5 nor a known keyword: {UNKNOWN}",
+            ends.text
+        )));
     };
     let host = |text: &str| {
         let number: Option<usize> = text.parse().ok();
         let host = number.and_then(|number| hosts.get(number));
         host.copied().ok_or_else(|| {
-            ends.error(format!("`{text}` is not the number of one of the {} hosts", hosts.len()))
+            ends.error(format!("`{text}` must be a host number: a whole number below {}", hosts.len()))
         })
     };
     let (src, dst) = (host(src)?, host(dst)?);
@@ -117,7 +118,7 @@ fn bytes(value: &Word<'_>) -> Result<Bytes, Misread> {
 }
 
 /// Parses a start in picoseconds. Fractions and exponents are allowed, because htsim reads starts as floats.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 fn start_time(value: &Word<'_>) -> Result<Time, Misread> {
     /// Start times must be below this number of ps. The largest `Time` is 1.8e19 ps (213 days).
     const LAST: f64 = 1e19;
@@ -171,7 +172,7 @@ mod tests {
         );
         assert_eq!(
             flow("0->4 start 0 size 1"),
-            "line 3, column 1: `4` is not the number of one of the 4 hosts"
+            "line 3, column 1: `4` must be a host number: a whole number below 4"
         );
         assert_eq!(flow("1->1 start 0 size 1"), "line 3, column 1: the flow goes from a host to itself");
         assert_eq!(flow("0->1 start 0 size 0"), "line 3, column 19: a flow must have at least 1 byte");
@@ -186,8 +187,8 @@ mod tests {
             flow("0->1 start 0 size 1 prio 16"),
             "line 3, column 26: the priority must be at most 15 (got 16)"
         );
-        let unknown = "only flows with a start time are supported, not triggers or link failures; messages that \
-                       start after others need a GOAL program";
+        let unknown = "only flows with a start time are supported, not triggers or link failures; use a GOAL \
+                       program if messages must wait for other messages";
         assert_eq!(error("Triggers 1"), format!("line 1, column 10: Triggers: {unknown}"));
         assert_eq!(flow("0->1 trigger 1 size 1"), format!("line 3, column 6: `trigger`: {unknown}"));
         assert!(

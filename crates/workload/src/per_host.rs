@@ -89,7 +89,7 @@ impl PerHost {
 }
 
 /// Returns `rate` multiplied by `load`, but at least 1 bit/s.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 pub(crate) fn share(rate: Rate, load: f64) -> Rate {
     Rate::from_bps(((rate.as_bps_f64() * load).round() as u64).max(1))
 }
@@ -230,11 +230,11 @@ mod tests {
         let sizes = Sizes::Exponential { mean: FRAME };
         assert_eq!(
             error(Workload { sizes, ..with(good) }),
-            "`sizes` cannot be given for senders with independent frames: all their frames have one size"
+            "`sizes` cannot be given for senders with independent frames: all frames have the same size"
         );
         assert_eq!(
             error(Workload { amount: Amount::OnePerPair, ..with(good) }),
-            "senders with independent frames cannot send just one flow per pair"
+            "senders with independent frames cannot be limited to one flow per pair"
         );
     }
 }

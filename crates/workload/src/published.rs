@@ -51,37 +51,37 @@ const SEGMENT: Bytes = Bytes(1460);
 pub const PUBLISHED: [Published; 13] = [
     Published {
         name: "web_search",
-        summary: "web search (DCTCP), in packets, as in pFabric and PIAS",
+        summary: "web search (DCTCP), sizes in packets, as in pFabric and PIAS",
         unit: SEGMENT,
         points: WEB_SEARCH,
     },
     Published {
         name: "web_search_bytes",
-        summary: "web search (DCTCP), in bytes with rounded sizes, as in HPCC and ConWeave",
+        summary: "web search (DCTCP), rounded sizes in bytes, as in HPCC and ConWeave",
         unit: BYTE,
         points: WEB_SEARCH_BYTES,
     },
     Published {
         name: "web_search_opera",
-        summary: "web search (DCTCP), a finer digitization, as in Opera",
+        summary: "web search (DCTCP), digitized at more points, as in Opera",
         unit: BYTE,
         points: WEB_SEARCH_OPERA,
     },
     Published {
         name: "data_mining",
-        summary: "data mining (VL2), in packets, as in pFabric and PIAS",
+        summary: "data mining (VL2), sizes in packets, as in pFabric and PIAS",
         unit: SEGMENT,
         points: DATA_MINING,
     },
     Published {
         name: "data_mining_bytes",
-        summary: "data mining (VL2), in bytes, as in netbench",
+        summary: "data mining (VL2), sizes in bytes, as in netbench",
         unit: BYTE,
         points: DATA_MINING_BYTES,
     },
     Published {
         name: "data_mining_opera",
-        summary: "data mining (VL2), a finer digitization, as in Opera",
+        summary: "data mining (VL2), digitized at more points, as in Opera",
         unit: BYTE,
         points: DATA_MINING_OPERA,
     },
@@ -108,8 +108,8 @@ pub const PUBLISHED: [Published; 13] = [
     Published { name: "solar", summary: "block storage at Alibaba (Solar), 2022", unit: BYTE, points: SOLAR },
     Published {
         name: "edu1_substitute",
-        summary: "stands in for a university's data center (EDU1 of Benson et al., 2010), whose trace is not public: \
-                  80% of flows under 10 KB, most bytes in the largest 5%",
+        summary: "substitute for a university's data center (EDU1 of Benson et al., 2010), whose trace is \
+                  not public: 80% of flows have less than 10 KB, and the largest 5% carry most of the bytes",
         unit: BYTE,
         points: EDU1_SUBSTITUTE,
     },

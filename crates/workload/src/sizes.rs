@@ -53,7 +53,7 @@ impl Sizes {
                 Err(bad("mean size", &Bytes(0), "at least 1 B"))
             }
             Self::Pareto { shape, .. } if !(shape > 1.0 && shape.is_finite()) => {
-                Err(bad("Pareto shape", &shape, "greater than 1, because the mean is infinite otherwise"))
+                Err(bad("Pareto shape", &shape, "greater than 1, because otherwise the mean is infinite"))
             }
             Self::Uniform { min: Bytes(0), .. } => Err(bad("smallest size", &Bytes(0), "at least 1 B")),
             Self::Uniform { min, max } if max < min => {
@@ -64,7 +64,7 @@ impl Sizes {
     }
 
     /// Draws a size. The parameters must have passed `check`.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn draw(&self, stream: &mut Stream) -> Bytes {
         let bytes = match self {
             Self::Fixed(size) => return *size,

@@ -4,7 +4,7 @@
 //! of this repository, so these tests are ignored by default. To run them: `RADDLE_TRACES=FOLDER cargo test -p
 //! raddle-workload --test recorded -- --include-ignored`.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_workload::goal::{Operation, Statement, Trace};
 use raddle_workload::mpi::nas::{Bt, Cg, Class, Ft, Is, Mg};

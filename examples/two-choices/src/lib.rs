@@ -26,7 +26,8 @@ use std::sync::Arc;
 pub const ROUTING: Routing = Routing {
     info: Info {
         name: "two-choices",
-        summary: "Draws two random next hops for each packet, and takes the one with the shorter expected wait",
+        summary: "Draws two random next hops for each packet, and takes the next hop with the shorter \
+                  expected wait",
         source: "Mitzenmacher, IEEE Transactions on Parallel and Distributed Systems 12(10), 2001",
         differs: &[
             "the expected wait is the wait in this switch's queue plus the wait that the next hop reports",

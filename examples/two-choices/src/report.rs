@@ -37,7 +37,7 @@ impl Report {
     }
 
     /// The checksum of the other fields: receivers discard a damaged report.
-    #[allow(clippy::cast_possible_truncation, reason = "the sum is folded to 16 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "the checksum keeps 16 bits of the sum")]
     fn checksum(self) -> u16 {
         let sum = self.switch.0.wrapping_mul(31).wrapping_add(self.wait_ns);
         (sum ^ sum >> 16) as u16

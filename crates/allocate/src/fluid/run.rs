@@ -39,7 +39,7 @@ impl Job {
 }
 
 /// Converts a number of seconds to a time.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 pub(crate) fn time(seconds: f64) -> Time {
     Time::from_ps((seconds * 1e12).round() as u64)
 }
@@ -55,7 +55,7 @@ struct Live {
 /// Runs all jobs and returns each job's completion time, in seconds; `None` for jobs that gave up. Jobs are in order of
 /// arrival. `check` is called with the policy and the rates of its slots after each settle. The rate of a free slot is
 /// NaN.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 pub(crate) fn run<P: Fluid>(
     policy: &mut P,
     jobs: &[Job],
@@ -71,7 +71,7 @@ pub(crate) fn run<P: Fluid>(
             |flow: &Live| now + Duration::from_ps((flow.left_bits / flow.rate_bps * 1e12).ceil() as u64);
         let ends_at = live.iter().filter(|flow| flow.rate_bps > 0.0).map(end).min();
         let then = jobs.get(next).map(|job| job.arrival).into_iter().chain(ends_at).chain(look).min();
-        let then = then.expect("a flow must send or arrive, or the policy must have asked for a check");
+        let then = then.expect("the next event must be an arrival, a flow's end or a policy check");
         assert!(then >= now, "time must not run backward");
         for flow in &mut live {
             flow.left_bits -= flow.rate_bps * then.since(now).as_secs_f64();
@@ -103,7 +103,7 @@ pub(crate) fn run<P: Fluid>(
             rates[slot] = f64::NAN;
         }
         for &(slot, rate) in &changes.rates {
-            assert_ne!(rates[slot].to_bits(), rate.to_bits(), "a reported change must change the rate");
+            assert_ne!(rates[slot].to_bits(), rate.to_bits(), "the policy must report only changed rates");
             rates[slot] = rate;
         }
         changes.clear();

@@ -31,7 +31,7 @@
 //! flow's links that has room. For a flow that leaves, the list of flows of each of its links is also searched. A link
 //! without room is examined, which takes time proportional to the number of its flows or longer.
 
-#![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#![allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 
 mod full;
 mod rate_table;

@@ -1,6 +1,6 @@
 //! Stops of flows, and their order: the order in which water-filling freezes flows.
 
-#![allow(clippy::cast_possible_truncation, reason = "each cast keeps one of the three parts of a stop")]
+#![allow(clippy::cast_possible_truncation, reason = "each cast extracts the class, level or link slot")]
 
 /// The value in place of a link slot if the stop is a flow's demand.
 const DEMAND: u32 = u32::MAX;

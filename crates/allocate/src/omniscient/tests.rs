@@ -1,6 +1,6 @@
 //! Tests against a search over all subsets, worked examples, and the Monte Carlo tables of the specification.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use crate::MaxMin;

@@ -19,7 +19,7 @@ impl Search for Uniform {
 pub struct Random;
 
 impl Search for Random {
-    #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are at most 256 routing protocols")]
     fn search(&self, objective: &mut Objective<'_>, start: &[u8], stream: &mut Stream) -> Found {
         let protocols = objective.problem().protocols().len() as u64;
         let assignment: Vec<u8> = start.iter().map(|_| stream.below(protocols) as u8).collect();

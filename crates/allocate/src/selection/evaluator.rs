@@ -323,7 +323,7 @@ impl<'a> Fill<'a> {
         let problem = self.problem;
         let term = |&flow: &u32| match problem.row(flow as usize, assignment[flow as usize]) {
             Row::Dense(row) => (problem.flows()[flow as usize].weight, row),
-            Row::Sparse(_) => unreachable!("only flows with dense rows may be listed"),
+            Row::Sparse(_) => unreachable!("`dense_flows` must contain only flows with dense rows"),
         };
         let (stopping, staying): (Vec<u32>, Vec<u32>) =
             self.dense_flows.iter().partition(|&flow| term(flow).1[link] > 0.0);

@@ -22,7 +22,7 @@ impl Exhaustive {
 impl Search for Exhaustive {
     /// # Panics
     /// If the problem has more than [`Exhaustive::MOST`] assignments.
-    #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are at most 256 routing protocols")]
     fn search(&self, objective: &mut Objective<'_>, start: &[u8], _: &mut Stream) -> Found {
         assert!(Self::fits(objective.problem()), "the problem must have at most {} assignments", Self::MOST);
         let last = (objective.problem().protocols().len() - 1) as u8;

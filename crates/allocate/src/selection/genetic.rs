@@ -108,7 +108,7 @@ impl Genetic {
     /// Creates the first generation: the present assignment, the uniform assignments, and random assignments. For each
     /// random assignment, a probability is drawn, and each bit of its genes is drawn as 1 with this probability. Each
     /// gene is then reduced modulo the number of protocols.
-    #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are at most 256 routing protocols")]
     fn first_generation(
         &self,
         objective: &mut Objective<'_>,
@@ -160,7 +160,7 @@ impl Genetic {
     }
 
     /// Returns a child. Each gene comes from one of the parents at random, and each bit of a gene may flip.
-    #[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are at most 256 routing protocols")]
     fn child(&self, mother: &[u8], father: &[u8], protocols: usize, stream: &mut Stream) -> Assignment {
         let bits = bits(protocols);
         let gene = |(&mother, &father): (&u8, &u8)| {

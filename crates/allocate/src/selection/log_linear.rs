@@ -51,7 +51,7 @@ impl Search for LogLinear {
 }
 
 /// Returns an index into `utilities`, drawn with probability proportional to exp(utility / temperature).
-#[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+#[allow(clippy::cast_possible_truncation, reason = "there are at most 256 routing protocols")]
 fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
     let most = utilities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let chance = |utility: &f64| libm::exp((utility - most) / temperature);
@@ -62,5 +62,5 @@ fn softmax(utilities: &[f64], temperature: f64, stream: &mut Stream) -> u8 {
             return protocol;
         }
     }
-    utilities.iter().position(|&utility| utility >= most).expect("there must be at least one utility") as u8
+    utilities.iter().position(|&utility| utility >= most).expect("`utilities` must not be empty") as u8
 }

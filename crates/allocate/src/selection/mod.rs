@@ -189,7 +189,7 @@ impl Best {
 }
 
 /// Returns a random protocol other than `present`. All other protocols are equally likely.
-#[allow(clippy::cast_possible_truncation, reason = "a problem has at most 256 protocols")]
+#[allow(clippy::cast_possible_truncation, reason = "there are at most 256 routing protocols")]
 fn another(present: u8, protocols: usize, stream: &mut Stream) -> u8 {
     let draw = stream.below(protocols as u64 - 1) as u8;
     draw + u8::from(draw >= present)

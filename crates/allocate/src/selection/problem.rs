@@ -183,7 +183,7 @@ impl Problem {
         Ok(problem)
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a share")]
+    #[allow(clippy::cast_possible_truncation, reason = "an `f32` is precise enough for a link weight")]
     fn keep(&mut self, row: &mut [(u32, f32)]) {
         for (_, weight) in row.iter_mut() {
             *weight = ((f64::from(*weight) / GRAIN).round() * GRAIN) as f32;

@@ -1,7 +1,7 @@
 //! Compares the evaluator with [`WaterFill`]. Compares the searches with each other and with a search over all
 //! assignments.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use crate::{Allocate, Flows, WaterFill, check, usable};

@@ -15,7 +15,7 @@ impl Session<'_> {
         let Live { run, nodes, meeting, secret, .. } = live;
         let Some(run) = run else {
             let hint = "raddle live FILE".to_owned();
-            return Err(Error::Usage { what: "an experiment is missing".to_owned(), hint });
+            return Err(Error::Usage { what: "the experiment file is missing".to_owned(), hint });
         };
         let own = ["engine.kind=live"];
         let place = meeting.listen.as_ref().or(meeting.join.as_ref());
@@ -37,7 +37,7 @@ impl Session<'_> {
             if share.is_host {
                 "waiting for the processes of the other nodes"
             } else {
-                "joining the other nodes"
+                "joining the processes of the other nodes"
             },
             &share.meeting,
         );
@@ -59,8 +59,8 @@ impl Session<'_> {
         let Shared { complete, packet_hops, fidelity } = shared?;
         let text = || {
             format!(
-                "{name}: {packet_hops} packet-hops; the process that listens keeps the \
-                               results\n{fidelity}"
+                "{name}: {packet_hops} packet-hops; the process started with --listen has the \
+                 results\n{fidelity}"
             )
         };
         let verdict = fidelity.verdict.to_string();
@@ -74,12 +74,11 @@ impl Session<'_> {
 fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
     let refuse = |what: String, hint: &str| Err(Error::Usage { what, hint: hint.to_owned() });
     if !raddle_live::HAS_LIBFABRIC {
-        let hint = "build raddle with `cargo build --release --features libfabric`, which needs libfabric-dev and a \
-                    C compiler; for processes of one machine, use a Unix socket instead: --listen PATH";
+        let hint = "for TCP, install libfabric-dev and a C compiler, and run `cargo build --release \
+                    --features libfabric`; for processes on one machine, use a Unix socket instead: \
+                    --listen PATH";
         return refuse(
-            format!(
-                "{address} is a TCP address, which needs libfabric, and this raddle was built without libfabric"
-            ),
+            format!("TCP address {address} needs libfabric, but Raddle was built without libfabric"),
             hint,
         );
     }
@@ -87,8 +86,8 @@ fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
         let hint = "give all processes the same non-empty file: --secret FILE";
         return refuse(
             format!(
-                "the TCP address {address} needs a secret; without one, anyone who can reach it could \
-                               join"
+                "TCP address {address} needs a secret; without a secret, any process that reaches the \
+                 address could join"
             ),
             hint,
         );

@@ -196,7 +196,7 @@ impl Session<'_> {
         let options = torture::Options { seed, count, time, out: out.clone() };
         let show = |tally: &Tally, seed: u64| {
             if !self.output.quiet && tally.experiments.is_multiple_of(100) {
-                show::line(&format!("{} experiments so far, up to number {seed}", tally.experiments));
+                show::line(&format!("{} experiments so far; the last seed is {seed}", tally.experiments));
             }
         };
         let tally = torture::torture(&options, self.registry, self.stop, &mut { show })?;
@@ -289,7 +289,8 @@ impl Session<'_> {
         let Some(template) = template else {
             let row = |template: &Template| vec![template.name.to_owned(), template.summary.to_owned()];
             let rows: Vec<Vec<String>> = TEMPLATES.iter().map(row).collect();
-            let text = || format!("{}\n\n`raddle init NAME` writes one", raddle_lab::table(&rows).trim_end());
+            let hint = "run `raddle init NAME` to write the files of a template";
+            let text = || format!("{}\n\n{hint}", raddle_lab::table(&rows).trim_end());
             let json = |template: &Template| json!({ "name": template.name, "summary": template.summary });
             output.print(text, || json!({ "templates": TEMPLATES.iter().map(json).collect::<Vec<_>>() }))?;
             return Ok(Ended::Done);
@@ -327,7 +328,7 @@ impl Session<'_> {
         let progress = |i: usize, progress: &RunState| bars.update(i, progress);
         if Search::read(&document)?.is_some() {
             if cluster.is_some() {
-                let what = "a sweep of searches cannot be spread over a cluster".to_owned();
+                let what = "a sweep of an experiment with `[search]` cannot run on a cluster".to_owned();
                 return Err(Error::Usage { what, hint: "leave out --cluster".to_owned() });
             }
             let found = search::sweep(&cells, out, threads, stop, &progress);

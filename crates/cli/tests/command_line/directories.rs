@@ -1,7 +1,7 @@
 //! Tests of the directories that hold results. No result is lost or mixed with another result. Only complete results of
 //! the same inputs count as finished.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 #![expect(clippy::disallowed_methods, reason = "processes are killed at instants of a real clock")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
 
@@ -162,7 +162,7 @@ fn a_link_to_a_directory_stays_a_link() {
     std::os::unix::fs::symlink("disk/runs", folder.path().join("link")).unwrap();
     assert!(
         refused(folder.path(), "run small.toml --out link")
-            .contains("a symbolic link to a path that does not exist")
+            .contains("a symbolic link whose target does not exist")
     );
     fs::create_dir(folder.path().join("disk/runs")).unwrap();
     done(folder.path(), "run small.toml --out link");
@@ -182,7 +182,7 @@ fn no_label_of_a_sweep_leaves_its_directory() {
         fs::write(folder.path().join("bad.toml"), format!("{SMALL}{sweep}")).unwrap();
         for command in ["sweep bad.toml", "sweep bad.toml --force --out out"] {
             let told = refused(folder.path(), command);
-            assert!(told.contains("cannot be used as the folder name of its run"), "{told}");
+            assert!(told.contains("cannot be the folder name of a run"), "{told}");
             assert_eq!(names(&folder.path().join("out")), ["thesis"], "{label}");
         }
     }
@@ -208,7 +208,7 @@ fn only_the_same_experiment_is_replaced() {
     let version = format!("\"version\": \"{}\"", env!("CARGO_PKG_VERSION"));
     fs::write(d.join("manifest.json"), manifest.replace(&version, "\"version\": \"0.0.9\"")).unwrap();
     let told = refused(folder.path(), "run small.toml --out d --seed 2");
-    assert!(told.contains("holds a run of Raddle 0.0.9"), "{told}");
+    assert!(told.contains("holds a run from Raddle 0.0.9"), "{told}");
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn a_partial_run_does_not_replace_a_complete_one() {
     let waits = (0..10).map(|i| 50 * i);
     let output = waits.map(interrupted_after).find(|output| output.status.code() != Some(130)).unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
-    assert!(told(&output).contains("partial results do not replace them"), "{}", told(&output));
+    assert!(told(&output).contains("so they do not replace the complete results"), "{}", told(&output));
     assert_eq!((seed_of_whole(&d), written(&d)), (1, first));
     assert_eq!(json(&d.join("summary.json"))["complete"], true);
 }

@@ -8,7 +8,7 @@
 //! need it fail and say so. The variable `RADDLE_NO_STRACE` skips the tests that need `strace`, and
 //! `RADDLE_NO_NAMESPACES` skips the tests that need user namespaces. Skipped tests say so.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 #![expect(clippy::print_stderr, reason = "a test says why it did nothing")]
 
 use crate::directories::{SMALL, done, folder, told};

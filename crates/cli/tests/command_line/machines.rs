@@ -64,7 +64,7 @@ mod with_libfabric {
             let output = join.wait_with_output().unwrap();
             assert!(output.status.success(), "{}", said(&output));
             assert!(
-                said(&output).contains("the process that listens keeps the results"),
+                said(&output).contains("the process started with --listen has the results"),
                 "{}",
                 said(&output)
             );
@@ -94,7 +94,7 @@ mod with_libfabric {
         let stranger = start(folder.path(), &format!("--nodes 8-15 --join {at} --secret guess"));
         let output = stranger.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-        assert!(said(&output).contains("the host does not know the secret"), "{}", said(&output));
+        assert!(said(&output).contains("the host process does not know the secret"), "{}", said(&output));
         let fitting = start(folder.path(), &format!("--nodes 8-15 --join {at} --secret secret"));
         assert!(fitting.wait_with_output().unwrap().status.success());
         assert!(host.wait_with_output().unwrap().status.success());

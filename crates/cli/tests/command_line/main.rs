@@ -1,6 +1,6 @@
 //! Tests of the command as users run it.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 mod directories;
 mod faults;

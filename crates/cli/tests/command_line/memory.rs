@@ -133,7 +133,7 @@ fn the_doctor_names_the_largest_fabrics_for_the_memory() {
     let shown = doctor(&[]);
     let fabrics = json["feasible"].as_array().unwrap();
     assert_eq!(fabrics.len(), 3);
-    assert!(shown.contains("\nfor live runs; simulations need none of this\n"), "{shown}");
+    assert!(shown.contains("\nfor live runs only, not for simulations\n"), "{shown}");
     assert!(!shown.contains("MiB"), "the memory is shown once: {shown}");
     for fabric in fabrics {
         assert!(fabric["memory_bytes"].as_u64().unwrap() <= memory, "{fabric}");

@@ -250,7 +250,7 @@ fn links_fail_and_work_again_by_command() {
     assert!(order("link up 7 4").status.success());
     assert!(pings(), "repaired");
     for (wrong, why) in
-        [("link up 7 4", "was not taken down by a request"), ("link down 0 1", "there is no link between")]
+        [("link up 7 4", "no request has taken it down"), ("link down 0 1", "there is no link between")]
     {
         let refused = order(wrong);
         assert_eq!(refused.status.code(), Some(2));
@@ -560,7 +560,7 @@ fn dctcp_by_bpf_keeps_the_queue_of_a_switch_short() {
     let engine = LEAF_SPINE.find("[[failure]]").unwrap();
     let experiment = format!("{}\n[workload]\nlist = [{list}]\n", &LEAF_SPINE[..engine])
         .replace("tcp-cubic", "dctcp")
-        .replace("packets = 100", "packets = 300, mark_packets = 20");
+        .replace("packets = 100", "packets = 600, mark_packets = 20");
     fs::write(folder.path().join("fabric.toml"), experiment).unwrap();
     let output =
         command_of(env!("CARGO_BIN_EXE_raddle"), folder.path(), "live fabric.toml --quiet --out out", "400")
@@ -571,9 +571,10 @@ fn dctcp_by_bpf_keeps_the_queue_of_a_switch_short() {
     let summary: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&summary["delivered"], &summary["drops"]), (&3.into(), &0.into()), "{text}");
     // The rack copies each packet that it marks, so the count of copies shows that packets were marked. A sender that
-    // ignores marks would fill the queue of 450 KB.
+    // ignores marks would fill the queue of 900 KB. At the start, and when the kernel does not run the BPF programs for
+    // some milliseconds, the queue grows to 80 to 220 KB.
     assert!(summary["fidelity"]["copies"].as_u64().unwrap() > 100, "{text}");
-    assert!(summary["peak_queue_max_bytes"].as_f64().unwrap() < 225_000.0, "{text}");
+    assert!(summary["peak_queue_max_bytes"].as_f64().unwrap() < 450_000.0, "{text}");
 }
 
 #[test]

@@ -57,7 +57,11 @@ fn three_processes_run_one_rack_and_the_host_keeps_the_results() {
     for join in joins {
         let output = join.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", said(&output));
-        assert!(said(&output).contains("the process that listens keeps the results"), "{}", said(&output));
+        assert!(
+            said(&output).contains("the process started with --listen has the results"),
+            "{}",
+            said(&output)
+        );
     }
     let left: Vec<_> = crate::shell::names(folder.path());
     assert_eq!(left, ["done", "rack.toml", "secret"]);

@@ -125,7 +125,7 @@ fn replicas_come_from_the_figure_or_from_a_sweep_of_the_seed() {
     fs::write(folder.path().join("both.toml"), [SMALL, figure, seeds].concat()).unwrap();
     let both = raddle(folder.path(), "sweep both.toml");
     assert!(
-        String::from_utf8_lossy(&both.stderr).contains("there is a sweep called `seed` already"),
+        String::from_utf8_lossy(&both.stderr).contains("the experiment already has a sweep called `seed`"),
         "{both:?}"
     );
 }
@@ -178,7 +178,7 @@ fn a_sweep_that_is_stopped_has_the_table_of_what_is_there() {
     let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(output.status.code(), Some(130), "{told}");
     assert!(
-        told.contains("\n10 GB: stopped; its records are partial\n") && !told.contains("10 GB: done"),
+        told.contains("\n10 GB: stopped early: the records are partial\n") && !told.contains("10 GB: done"),
         "{told}"
     );
     assert!(told.ends_with("1 of 3 cells have run; repeat the command to continue in s\n"), "{told}");

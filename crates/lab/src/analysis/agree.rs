@@ -252,15 +252,15 @@ impl fmt::Display for Agreement {
         if !self.complete {
             writeln!(
                 f,
-                "stopped early: the FCTs below cover only the flows that both engines had finished; the link load also counts \
-                 unfinished flows"
+                "stopped early: the FCTs below cover only the flows that both engines finished; the link \
+                 load also counts unfinished flows"
             )?;
         }
         let [only_packet, only_flow] = self.only;
         writeln!(
             f,
-            "{} flows delivered by both engines, {only_packet} only by the packet engine, {only_flow} only by the \
-             flow engine\n",
+            "flows delivered: {} by both engines, {only_packet} only by the packet engine, {only_flow} only \
+             by the flow engine\n",
             self.compared
         )?;
         let heads = ["engine", "FCT mean us", "p50", "p90", "p99", "wall s"].map(str::to_owned).to_vec();

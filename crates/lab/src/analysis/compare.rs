@@ -66,8 +66,8 @@ const IMBALANCE: [(u64, &str); 2] =
 /// The text below the table. It explains the numbers in brackets, the terms FCT and slowdown, and the percentiles.
 const DEFINITIONS: &str = "
 In brackets: the value divided by the value of the first run.
-FCT: time from the hand-over to the transport until the last byte is delivered in order.
-Slowdown: FCT divided by the FCT of the flow alone on one shortest path. Percentiles by nearest rank, over finished flows.
+FCT: time from the moment a flow is handed to the transport until its last byte is delivered in order.
+Slowdown: FCT divided by the FCT of the flow alone on one shortest path. Percentiles use the nearest rank, over finished flows.
 ";
 
 /// A row of the comparison, with one value for each run.

@@ -97,7 +97,7 @@ pub fn select(document: &Document, utility: &str, search: &str) -> Result<Select
     let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
     let links = usable(&rates, headroom(&prepared)?);
     if flows.len().saturating_mul(links.len()) > MOST_BYTES / size_of::<f32>() {
-        let what = format!("{} flows on {} links are too many for a selection", flows.len(), links.len());
+        let what = format!("{} flows on {} links are too many for `raddle select`", flows.len(), links.len());
         return Err(Error::Usage {
             what,
             hint: "choose fewer flows, for example with --set workload.flows=512".to_owned(),
@@ -145,7 +145,7 @@ fn headroom(prepared: &Prepared) -> Result<f64, Error> {
     });
     found.ok_or_else(|| {
         let what = format!(
-            "selection needs a transport that allocates rates, and `{}` does not",
+            "`raddle select` needs a transport that allocates rates (got `{}`)",
             scheme.transport.info.name
         );
         Error::Usage {
@@ -159,7 +159,7 @@ fn headroom(prepared: &Prepared) -> Result<f64, Error> {
 
 impl Selection {
     /// Each protocol, with the number of flows to which the search assigned it.
-    #[expect(clippy::naive_bytecount, reason = "the list is short")]
+    #[expect(clippy::naive_bytecount, reason = "the list is short, so a simple count is fast")]
     fn counts(&self) -> impl Iterator<Item = (Protocol, usize)> {
         let count = |place| self.found.assignment.iter().filter(|&&protocol| protocol == place).count();
         (0..).zip(PROTOCOLS).map(move |(place, protocol)| (protocol, count(place)))
@@ -211,7 +211,7 @@ impl fmt::Display for Selection {
         rows.extend(all.map(|(name, worth)| vec![name.to_owned(), shown(worth)]));
         writeln!(
             f,
-            "routing of {} flows that are all active at once, selected by {} utility\n",
+            "routing protocols of {} concurrent flows, selected to maximize {} utility\n",
             self.flows.len(),
             self.utility
         )?;
@@ -219,12 +219,12 @@ impl fmt::Display for Selection {
         let share = |count: usize| percent(count as f64 / self.flows.len().max(1) as f64);
         let counts = self.counts().map(|(protocol, count)| format!("{protocol} {count} ({})", share(count)));
         writeln!(f, "protocols    {}", counts.collect::<Vec<_>>().join(", "))?;
-        let verdict = if self.is_significant() { "worth a change" } else { "too small for a change" };
-        writeln!(
-            f,
-            "from rps     {verdict} (a change needs a gain of at least {})",
-            percent(selection::SIGNIFICANT)
-        )?;
+        let verdict = if self.is_significant() {
+            "large enough to change the routing"
+        } else {
+            "too small to change the routing"
+        };
+        writeln!(f, "gain vs rps  {verdict} (minimum: {})", percent(selection::SIGNIFICANT))?;
         writeln!(f, "evaluations  {}", self.found.evaluations)?;
         write!(f, "seed         {}", self.seed)
     }

@@ -129,7 +129,7 @@ pub(crate) enum Discoverer {
 }
 
 impl Named for Discoverer {
-    const WHAT: &'static str = "way of topology discovery";
+    const WHAT: &'static str = "method of topology discovery";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         (
             "oracle",
@@ -139,7 +139,7 @@ impl Named for Discoverer {
         (
             "hello",
             Self::Hello,
-            "nodes exchange hello messages, and announce the links on which hello messages are missing",
+            "nodes exchange hello messages, and announce a link as failed if its hello messages stop",
         ),
     ];
 }
@@ -148,7 +148,7 @@ impl Named for Provider {
     const WHAT: &'static str = "libfabric provider";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("tcp", Self::Tcp, "TCP sockets"),
-        ("shm", Self::Shm, "memory that processes of one machine share"),
+        ("shm", Self::Shm, "shared memory between processes on one machine"),
         ("verbs", Self::Verbs, "RDMA cards"),
     ];
 }

@@ -169,7 +169,8 @@ impl Failure {
         let Some(key) = given.next() else { return Err(section.missing(&LINK)) };
         if let Some(other) = given.next() {
             let what = format!("a failure cannot have both `{}` and `{}`", key.name(), other.name());
-            return Err(section.contradiction(other, what, "write a separate [[failure]] for each"));
+            let hint = "write a separate [[failure]] table for each of the two keys";
+            return Err(section.contradiction(other, what, hint));
         }
         let broken = if let Some(item) = section.item(&LINK) {
             let ends = ends(item)?;

@@ -67,8 +67,9 @@ pub(super) fn file_format<T: Copy>(
     if ending.is_none() && !section.has(key) {
         let endings: Vec<_> =
             formats.iter().map(|(name, ending, _)| format!("format = \"{name}\" ({ending})")).collect();
-        let what = format!("the name `{file}` does not tell the format of the file");
-        let hint = format!("give one of the formats that Raddle reads: {}", endings.join(", "));
+        let what = format!("Raddle cannot tell the format of `{file}` from its name");
+        let endings = endings.join(", ");
+        let hint = format!("add one of these keys, or give the file the ending in parentheses: {endings}");
         return Err(out_of_range(section.at(), what, hint));
     }
     let choices: Vec<_> = formats.iter().map(|&(name, _, format)| (name, format)).collect();

@@ -27,7 +27,7 @@ keys! {
     pub(super) HOSTS = "engine.hosts" {
         /// The kind of hosts.
         KIND: Name = Key::new("kind").required().of("kind of hosts", &[
-            Kind { name: "scheme", words: "the hosts of the scheme", keys: &[] },
+            Kind { name: "scheme", words: "virtual hosts that run the transport of [scheme]", keys: &[] },
             Kind {
                 name: "namespaces",
                 words: "Linux network namespaces; the kernel of this machine sends and receives their packets",

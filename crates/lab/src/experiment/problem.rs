@@ -127,7 +127,7 @@ pub enum Cause {
         hint: String,
     },
     /// A flow from a node to itself.
-    #[error("a flow must go to another node (got a flow from node {0} to itself)")]
+    #[error("`src` and `dst` must be different nodes (got node {0} for both)")]
     SelfFlow(u32),
     /// A flow between two nodes without a path between them.
     #[error("no path leads from node {src} to node {dst}")]
@@ -159,7 +159,9 @@ impl Cause {
                 Some(meant(name, known).unwrap_or_else(|| one_of(known)))
             }
             Self::MissingKey { example, .. } => Some(format!("for example: {example}")),
-            Self::MissingTable { name, begins } => Some(format!("write [{name}], and below it keys such as {begins}")),
+            Self::MissingTable { name, begins } => {
+                Some(format!("add the table [{name}], with keys such as {begins}"))
+            }
             Self::Quantity(error) => Some(error.hint()),
             Self::OutOfRange { hint, .. }
             | Self::Contradiction { hint, .. }
@@ -191,7 +193,7 @@ pub(crate) fn meant(name: &str, known: &[String]) -> Option<String> {
     match &meanings::of(name, known)[..] {
         [] => nearest(name, known.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?")),
         [only] => Some(format!("did you mean `{only}`?")),
-        several => Some(format!("Raddle has no `{name}`; the nearest in meaning: {}", quoted(several))),
+        several => Some(format!("Raddle has no `{name}`; names with a similar meaning: {}", quoted(several))),
     }
 }
 
@@ -200,14 +202,14 @@ fn elsewhere(key: &str, section: &str) -> Option<String> {
     /// Maximum number of tables that a hint lists.
     const NAMED: usize = 3;
     let tables = meanings::elsewhere(key, section);
-    let more = if tables.len() > NAMED { ", and of others" } else { "" };
+    let more = if tables.len() > NAMED { ", and of other tables" } else { "" };
     let named: Vec<_> = tables.iter().take(NAMED).map(String::as_str).collect();
     (!named.is_empty()).then(|| format!("`{key}` is a key of {}{more}", named.join(" and of ")))
 }
 
 fn one_of(known: &[String]) -> String {
     if known.is_empty() {
-        "no name is allowed here".to_owned()
+        "there are no valid names to choose from".to_owned()
     } else {
         format!("one of: {}", known.join(", "))
     }

@@ -135,7 +135,7 @@ pub enum QuantityError {
         units: Vec<&'static str>,
     },
     /// The value is not a whole number of base units, or too large.
-    #[error("`{text}` is not exactly representable")]
+    #[error("Raddle cannot represent `{text}` exactly")]
     Inexact {
         /// The text.
         text: String,
@@ -150,14 +150,14 @@ impl QuantityError {
     pub fn hint(&self) -> String {
         match self {
             Self::NoNumber { what, .. } => format!("write {what}"),
-            Self::Negative { what, .. } => format!("write {what}, zero or more"),
+            Self::Negative { what, .. } => format!("write {what}, without a minus sign"),
             Self::NoUnit { units, .. } => format!("write the unit too: {}", units.join(", ")),
             Self::UnknownUnit { number, unit, units } => match nearest(unit, units.iter().copied()) {
                 Some(near) => format!("did you mean \"{number} {near}\"?"),
                 None => format!("units: {}", units.join(", ")),
             },
             Self::Inexact { base, .. } => {
-                format!("give a whole number of {base}, below 2^64")
+                format!("give a whole number of {base}, less than 2^64")
             }
         }
     }

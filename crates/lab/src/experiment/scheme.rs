@@ -157,7 +157,7 @@ fn of_another_transport(problem: Problem, transport: &Transport, registry: &Regi
     if !is_own && registry.routing(name).is_none() {
         return problem;
     }
-    let what = format!("the transport `{}` does not have the routing `{name}`", transport.info.name);
+    let what = format!("the transport `{}` cannot use the routing `{name}`", transport.info.name);
     let hint = format!("one of: {}", known.join(", "));
     Problem::at(&problem.at, Cause::Contradiction { what, hint })
 }
@@ -314,7 +314,7 @@ pub(super) fn read_parameters(
         let value = read_parameter(table, &Parameter { default, ..*parameter })?;
         if !parameter.allows(&value) {
             let hint = format!("{}: {}", parameter.doc, parameter.limits());
-            let what = format!("the value of `{}` is out of range", parameter.name);
+            let what = format!("`{}` must be {}", parameter.name, parameter.limits());
             return Err(out_of_range(table.at_name(parameter.name), what, hint));
         }
         settings.set(parameter.name, value);
@@ -366,7 +366,7 @@ fn read_queue(
     queue.ensure(
         !heeds || discipline.is_some(),
         &QUEUE_KIND,
-        "with flow control, the queue must respect pauses, and a FIFO does not",
+        "flow control needs a queue that respects pauses, but a FIFO does not respect pauses",
         hint,
     )?;
     if discipline.is_some() {

@@ -525,6 +525,6 @@ fn kinded(item: &Item) -> Result<Table, Problem> {
             let kind = Entry { key: "kind".to_owned(), key_at: item.at.clone(), item: item.clone() };
             Ok(Table { entries: vec![kind], at: item.at.clone() })
         }
-        _ => Err(wrong_type(item, "a kind, or a table with `kind` and its parameters")),
+        _ => Err(wrong_type(item, "the name of a kind, or a table with `kind` and its parameters")),
     }
 }

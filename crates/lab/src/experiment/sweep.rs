@@ -125,11 +125,12 @@ impl Document {
         }
         let count = self.cells()?.len();
         let what = format!(
-            "`raddle {command}` runs a single experiment, and the sweeps in this file make {count} \
+            "`raddle {command}` runs only one experiment, but the sweeps in this file define {count} \
                      experiments"
         );
         let hint = format!(
-            "`raddle sweep {file}` runs them all; to run one, give every swept key a value by `--set KEY=VALUE`: {}",
+            "`raddle sweep {file}` runs all experiments; to run one experiment, set each swept key by \
+             `--set KEY=VALUE`: {}",
             open.join(", ")
         );
         let at = list(sweep)?.first().map_or(&sweep.at, |first| &first.at);
@@ -166,7 +167,7 @@ impl Axis {
         section.ensure(
             is_named,
             &NAME,
-            "the sweep of `engine.seed` must be called `seed`, because its runs are replicas",
+            "a sweep of `engine.seed` must have the name `seed`",
             "name = \"seed\"",
         )?;
         let Some(values) = section.item(&VALUES) else { return Err(section.missing(&VALUES)) };
@@ -175,8 +176,8 @@ impl Axis {
             let point = match &key {
                 Some(key) => Point { label: label_of(value), set: vec![(key.clone(), value.clone())] },
                 None if !matches!(value.value, Value::Table(_)) => {
-                    let what = "a value without `label` and `set` needs the `key` of its sweep";
-                    let hint = "give the key that takes the values, for example: key = \"scheme.routing\"";
+                    let what = "each value of a sweep without `key` must be a table with `label` and `set`";
+                    let hint = "add the key that the sweep sets, for example: key = \"scheme.routing\"";
                     return Err(out_of_range(&value.at, what, hint));
                 }
                 None => Point::read(value)?,

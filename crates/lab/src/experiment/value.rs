@@ -307,7 +307,7 @@ fn item(value: &DeValue<'_>, at: At) -> Result<Item, Problem> {
         DeValue::Integer(integer) => {
             i64::from_str_radix(integer.as_str(), integer.radix()).map(Value::Integer).map_err(|_| {
                 refuse(
-                    "the integer does not fit into 64 bits with a sign",
+                    "the integer does not fit into a signed 64-bit number",
                     "give an integer from -2^63 to 2^63 - 1",
                 )
             })?

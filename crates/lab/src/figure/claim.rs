@@ -75,7 +75,7 @@ keys! {
         /// The known reason why the claim does not hold, and the experiment that shows the cause.
         DEVIATES: Inner = Key::new("deviates")
             .table(&DEVIATION)
-            .example("{ cause = \"rates are up to rho old\", shown_by = \"r2c2/fig10-rules\" }");
+            .example("{ cause = \"rates are computed only every 500 us\", shown_by = \"r2c2/fig10-rules\" }");
         /// True if parameters that the paper does not give were chosen so that the claim holds.
         CALIBRATED: bool = Key::new("calibrated").or("false");
         /// True for a claim of our own, which judges no statement of the paper.
@@ -87,7 +87,7 @@ keys! {
     /// The known reason why a claim does not hold.
     DEVIATION = "claim.deviates" {
         /// The cause.
-        CAUSE: String = Key::new("cause").required().example("\"rates are up to rho old\"");
+        CAUSE: String = Key::new("cause").required().example("\"rates are computed only every 500 us\"");
         /// The figure whose runs show the cause.
         SHOWN_BY: String = Key::new("shown_by").required().example("\"r2c2/fig10-rules\"");
     }
@@ -99,8 +99,8 @@ impl Deviation {
             let what = "a deviation must be a table with its cause and the experiment that shows the \
                         cause"
                 .to_owned();
-            let hint =
-                "for example: { cause = \"rates are up to rho old\", shown_by = \"r2c2/fig10-rules\" }";
+            let hint = "for example: { cause = \"rates are computed only every 500 us\", \
+                        shown_by = \"r2c2/fig10-rules\" }";
             return Err(Problem::at(&item.at, Cause::OutOfRange { what, hint: hint.to_owned() }));
         }
         let mut section = Section::of(item, &DEVIATION)?;
@@ -315,7 +315,7 @@ impl Claim {
             None => Some("no confidence interval: at least two seeds must give a number".to_owned()),
             Some(margin) if margin > most => {
                 let (margin, most) = (shown_margin(margin), shown(most));
-                Some(format!("the 95% interval over seeds is ±{margin}, more than the allowed ±{most}"))
+                Some(format!("the 95% interval over seeds is ±{margin}, but at most ±{most} is allowed"))
             }
             Some(_) => None,
         }
@@ -327,12 +327,12 @@ impl Claim {
         match &self.deviation {
             Some(deviation) if !exists(&deviation.shown_by) => {
                 let what = format!(
-                    "the figure `{}`, which should show why the claim `{}` deviates, does not \
-                             exist",
-                    deviation.shown_by, self.id
+                    "`shown_by` of the claim `{}` names the figure `{}`, but this figure does not exist",
+                    self.id, deviation.shown_by
                 );
                 let hint =
-                    "name a figure such as `r2c2/fig10-rules`, or a figure's file beside this one".to_owned();
+                    "name a figure such as `r2c2/fig10-rules`, or the file of a figure in the same folder";
+                let hint = hint.to_owned();
                 Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
             }
             _ => Ok(()),

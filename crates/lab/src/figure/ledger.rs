@@ -111,7 +111,7 @@ impl Entry {
             };
             if !(0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound])) {
                 let [is, was] = [claim.accept, was.accept].map(range);
-                moved.push(format!("the accepted range of {name}/{id} is {is}, and was {was}"));
+                moved.push(format!("the accepted range of {name}/{id} is now {is}, and was {was} earlier"));
             }
             if claim.verdict != was.verdict {
                 moved.push(format!("{name}/{id}: {}, was: {}", claim.verdict, was.verdict));
@@ -119,14 +119,14 @@ impl Entry {
                 let shown =
                     |number: Option<f64>| number.map_or("nothing".to_owned(), |number| number.to_string());
                 let [is, was] = [claim.measured, was.measured].map(shown);
-                moved.push(format!("{name}/{id} measures {is}, was {was}"));
+                moved.push(format!("the measured number of {name}/{id} changed from {was} to {is}"));
             }
         }
         moved.extend(left.iter().map(|gone| format!("{name}/{} no longer exists", gone.id)));
         if moved.is_empty() && repeats && self.digest != now.digest {
             moved.push(format!(
-                "the digest of {name} is {}, and was {}; its claims have not changed",
-                now.digest, self.digest
+                "the digest of {name} changed from {} to {}, and the claims of {name} are unchanged",
+                self.digest, now.digest
             ));
         }
         moved
@@ -179,15 +179,11 @@ impl Ledger {
     fn parse(text: &str, path: &Path) -> Result<Self, Error> {
         let no_ledger = |why: String| Error::Usage {
             what: format!("{} is not a ledger of claims: {why}", path.display()),
-            hint: "name a file that `raddle reproduce --record` wrote, or one that does not exist yet"
-                .to_owned(),
+            hint: "name a file that `raddle reproduce --record` wrote, or a new file".to_owned(),
         };
         let ledger: Self = serde_json::from_str(text).map_err(|why| no_ledger(why.to_string()))?;
         if ledger.schema != SCHEMA {
-            return Err(no_ledger(format!(
-                "its schema version is {}, and this program reads {SCHEMA}",
-                ledger.schema
-            )));
+            return Err(no_ledger(format!("the schema version must be {SCHEMA} (got {})", ledger.schema)));
         }
         Ok(ledger)
     }
@@ -323,7 +319,7 @@ mod tests {
         assert_eq!(full, ["test/fig1 is not in the ledger at full scale"]);
         assert_eq!(
             moved(figure(0.25, true), Scale::Quick).results,
-            ["test/fig1/a measures 0.25, was 0.3333333333333333"]
+            ["the measured number of test/fig1/a changed from 0.3333333333333333 to 0.25"]
         );
         assert_eq!(moved(figure(6.0, true), Scale::Quick).results, ["test/fig1/a: FAILS, was: holds"]);
         let digest = Reproduced { digest: 7, ..figure(1.0 / 3.0, true) };
@@ -332,7 +328,7 @@ mod tests {
         wider.outcomes[0].accept.1 = f64::INFINITY;
         assert_eq!(
             moved(wider, Scale::Quick).results,
-            ["the accepted range of test/fig1/a is at least 0, and was 0 to 5"]
+            ["the accepted range of test/fig1/a is now at least 0, and was 0 to 5 earlier"]
         );
         let gone = Reproduced { outcomes: Vec::new(), ..figure(1.0 / 3.0, true) };
         assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a no longer exists"]);
@@ -374,7 +370,7 @@ mod tests {
             Ledger::parse("{\"schema\": 2, \"results\": []}", Path::new("l.json")).expect_err("a newer one");
         assert_eq!(
             error.to_string(),
-            "l.json is not a ledger of claims: its schema version is 2, and this program reads 1"
+            "l.json is not a ledger of claims: the schema version must be 1 (got 2)"
         );
     }
 }

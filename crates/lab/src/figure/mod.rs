@@ -246,8 +246,8 @@ impl Figure {
         figure.ensure(
             seeds == 1 || !searches,
             &SEEDS,
-            "`seeds` of a search must be in [search]",
-            "give `seeds` in [search]",
+            "a search must have `seeds` in [search], not in [figure]",
+            "move `seeds` to [search]",
         )?;
         let own = |cell: &Cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED);
         let twice = seeds > 1 && document.cells()?.iter().any(own);

@@ -148,7 +148,7 @@ impl Contrast {
             let Some(labels) = section.get(key)? else { continue };
             let first = contrast.kind == Kind::Plain;
             let what = "a claim can have only one of `ratio`, `reduction`, `order` and `lead`";
-            section.ensure(first, key, what, "keep one of them")?;
+            section.ensure(first, key, what, "keep only one of these keys")?;
             contrast = Self { kind, labels, ..contrast };
         }
         Ok(contrast)
@@ -185,16 +185,17 @@ impl Number {
         section.ensure(
             !mean_over.is_empty(),
             &MEAN_OVER,
-            "`mean_over` must have labels",
+            "each list in `mean_over` must have at least one label",
             "give at least one label",
         )?;
         let over = section.item(&OVER);
         let mut stops = read_points(over)?;
-        section.ensure(!stops.is_empty(), &OVER, "`over` must have labels", "give at least one label")?;
+        let what = "each list in `over` must have at least one label";
+        section.ensure(!stops.is_empty(), &OVER, what, "give at least one label")?;
         let difference_to = read_labels(section.item(&DIFFERENCE_TO))?;
         let take = section.read(&TAKE)?;
         let told = over.is_none() || section.has(&TAKE);
-        let what = "`over` needs `take`, the rule that combines the numbers at its points";
+        let what = "`over` needs `take`, the rule that combines the numbers at the points of `over`";
         section.ensure(told, &OVER, what, "for example: take = \"least\"")?;
         if matches!(take, Take::Rise | Take::Fall) {
             let along_one = stops.len() >= 2 && stops[0].len() == 1;

@@ -54,14 +54,14 @@ impl Window {
         let (from, to) = (section.get(&FROM)?, section.get(&TO)?);
         let share_of = section.get(&SHARE_OF)?;
         for (key, there) in [(&FROM, from.is_some()), (&TO, to.is_some())] {
-            let what = "a window (`from`, `to`) needs a quantity over simulated time";
-            section.ensure(timed || !there, key, what, "leave it out")?;
+            let what = "`from` and `to` need a quantity over simulated time, such as of = \"throughput\"";
+            section.ensure(timed || !there, key, what, "leave `from` and `to` out")?;
         }
-        let hint = "leave `share_of` out, or measure \"throughput\" or \"in_order\"";
+        let hint = "leave `share_of` out, or choose of = \"throughput\" or of = \"in_order\"";
         section.ensure(
             rate || share_of.is_none(),
             &SHARE_OF,
-            "`share_of` needs a quantity that is a rate",
+            "`share_of` needs the quantity \"throughput\" or \"in_order\"",
             hint,
         )?;
         let from_ps = from.map_or(0, Duration::as_ps);

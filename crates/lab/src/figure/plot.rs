@@ -68,10 +68,10 @@ keys! {
     pub(crate) PLOT = "plot" {
         /// The kind of plot.
         KIND: Name = Key::new("kind").required().of("plot", &[
-            keys::Kind { name: "cdf", words: "distribution functions of flows or samples", keys: &[] },
+            keys::Kind { name: "cdf", words: "the cumulative distribution over flows or samples", keys: &[] },
             keys::Kind { name: "ccdf", words: "the share of flows or samples whose value is at least x", keys: &[] },
-            keys::Kind { name: "along", words: "a statistic along the labels of a sweep", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
-            keys::Kind { name: "bars", words: "a statistic along the labels of a sweep, as bars", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
+            keys::Kind { name: "along", words: "curves of a statistic, with the labels of a sweep on the x axis", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
+            keys::Kind { name: "bars", words: "bars of a statistic, with the labels of a sweep on the x axis", keys: &[&X, &RELATIVE_TO, &ERROR_BARS] },
             keys::Kind { name: "by_size", words: "a statistic against the size of flows", keys: &[] },
             keys::Kind { name: "cells", words: "numbers in a table", keys: &[&X] },
             keys::Kind { name: "series", words: "a quantity over simulated time", keys: &[&EACH] },
@@ -140,16 +140,13 @@ impl Plot {
         };
         let measure = Measure::read(&mut section)?;
         let sized = measure.is_of_flows() || !matches!(kind, Kind::BySize);
-        section.ensure(
-            sized,
-            &OF,
-            "a plot by size needs a quantity of flows",
-            "for example: of = \"slowdown\"",
-        )?;
+        let hint = "for example: of = \"slowdown\"";
+        section.ensure(sized, &OF, "a `by_size` plot needs a quantity of flows", hint)?;
         if let Kind::Series { each } = &mut kind {
             *each = read_each(section.sections(&EACH)?, &measure)?;
             let hint = "for example: of = \"throughput\"";
-            section.ensure(measure.is_timed(), &OF, "a series needs a quantity over simulated time", hint)?;
+            let what = "a `series` plot needs a quantity over simulated time";
+            section.ensure(measure.is_timed(), &OF, what, hint)?;
         } else {
             measure.ensure_closed(&section)?;
         }
@@ -188,7 +185,7 @@ impl Plot {
         let names: Vec<_> = left().map(|sweep| format!("by = \"{sweep}\"")).collect();
         let hint = match &names[..] {
             [] => "leave `by` out".to_owned(),
-            names => format!("choose the sweep of the curves: {}", names.join(", or ")),
+            names => format!("give the name of a sweep: {}", names.join(", or ")),
         };
         Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
     }
@@ -404,8 +401,8 @@ impl Plot {
         let errors = match &self.kind {
             Kind::Cdf | Kind::Ccdf | Kind::BySize => return None, // Without a caption, there is no curve.
             Kind::Series { .. } | Kind::Cells { .. } => "",
-            Kind::Along { errors: Errors::Range, .. } => "; error bars: smallest to largest seed",
-            Kind::Along { errors: Errors::Interval, .. } => "; error bars: 95% interval of the mean",
+            Kind::Along { errors: Errors::Range, .. } => "; error bars: range over the seeds",
+            Kind::Along { errors: Errors::Interval, .. } => "; error bars: 95% confidence interval",
         };
         Some(format!("mean of n = {seeds} seeds{errors}"))
     }
@@ -493,9 +490,9 @@ mod tests {
     #[test]
     fn a_plot_names_the_number_of_seeds_and_its_intervals() {
         let note = |keys: &str| plane(keys).note.unwrap();
-        let range = "mean of n = 2 seeds; error bars: smallest to largest seed";
+        let range = "mean of n = 2 seeds; error bars: range over the seeds";
         assert_eq!(note("kind = \"bars\"\nerrors = \"range\""), range);
-        let interval = "mean of n = 2 seeds; error bars: 95% interval of the mean";
+        let interval = "mean of n = 2 seeds; error bars: 95% confidence interval";
         assert_eq!(note("kind = \"along\"\nerrors = \"interval\""), interval);
         let single = "kind = \"along\"\nat = { seed = \"1\" }";
         assert_eq!(plane(single).note, None);
@@ -507,7 +504,7 @@ mod tests {
 
     #[test]
     fn error_bars_are_intervals_unless_the_plot_says_otherwise() {
-        assert!(plane("kind = \"along\"").note.is_some_and(|note| note.contains("95% interval of the mean")));
+        assert!(plane("kind = \"along\"").note.is_some_and(|note| note.contains("95% confidence interval")));
         let of_a = |keys: &str| plane(keys).series[0].points[0].error.expect("two seeds");
         // At 95%, Student's t for one degree of freedom is 12.706. The standard error of the mean of 2 and 4 is 1.
         let (least, most) = of_a("kind = \"bars\"");

@@ -145,7 +145,7 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
     let one = |&(paper, _, text): &(&str, &str, &str)| {
         let malformed = |why: toml::de::Error| Error::Usage {
             what: format!("papers/{paper}/statements.toml: {why}"),
-            hint: "docs/src/ledger.md describes the format of an inventory".to_owned(),
+            hint: "docs/src/ledger.md describes the format of `statements.toml`".to_owned(),
         };
         toml::from_str(text).map_err(malformed)
     };
@@ -204,7 +204,7 @@ fn counts<'a>(
     counts
 }
 
-/// Two sentences that count the statements by their verdicts at full and at quick scale.
+/// Sentences that count the statements by their verdicts at full and at quick scale.
 ///
 /// # Errors
 /// If an inventory or the ledger is malformed.
@@ -214,9 +214,10 @@ pub fn in_a_sentence() -> Result<String, Error> {
     let of = |verdict: Verdict| full[verdict as usize];
     let at_quick = |verdict: Verdict| quick[verdict as usize];
     Ok(format!(
-        "Of {} statements of the four papers' evaluations {} hold at full scale and {} more hold in part; {} fail, {} deviate for a \
-         reason that we can show, {} are not measured at full scale, and {} have no claim. At quick scale, which is smaller than the \
-         papers', {} hold, {} hold in part, {} fail, {} deviate, and {} are not measured.",
+        "Raddle lists {} statements of the four papers' evaluations. At full scale, {} statements hold, \
+         {} hold in part, {} fail, {} deviate for a reason that we can show, {} are not measured, \
+         and {} have no claim. At quick scale, with smaller experiments than in the papers, {} hold, \
+         {} hold in part, {} fail, {} deviate, and {} are not measured.",
         full.iter().sum::<usize>(),
         of(Verdict::Holds) + of(Verdict::Calibrated),
         of(Verdict::InPart),
@@ -239,8 +240,9 @@ pub fn in_a_sentence() -> Result<String, Error> {
 pub fn page() -> Result<String, Error> {
     let (inventories, ledger) = (inventories()?, Ledger::builtin()?);
     let mut text = format!(
-        "# What the papers say, and what holds\n\nGenerated from `papers/*/statements.toml` and \
-             `papers/ledger.json`; [Figures](figures.md) says how.\n\n{}\n\nA statement holds only if every part of \
+        "# What the papers say, and what holds\n\nThis page is generated from \
+             `papers/*/statements.toml` and `papers/ledger.json`. \
+             [Figures](figures.md) describes the procedure.\n\n{}\n\nA statement holds only if every part of \
              it was judged at full scale and holds. If there is no result at full scale, the result at quick scale is \
              shown in parentheses.\n\n",
         in_a_sentence()?

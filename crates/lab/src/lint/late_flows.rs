@@ -15,7 +15,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     vec![Finding::new(
         "engine.time_limit",
         format!(
-            "`time_limit` is {limit}, and {late} of {} flows start at that time or later, the last one at {last}",
+            "{late} of {} flows start at or after `time_limit` = {limit}; the last flow starts at {last}",
             facts.flows
         ),
         format!("give a `time_limit` later than {last}, or fewer flows"),

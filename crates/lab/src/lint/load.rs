@@ -37,11 +37,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         Some(Finding::new(
             "workload.arrivals",
             format!(
-                "the {name} is {load:.3}: flows offer more than the {of} can carry, so queues grow until the last \
+                "the {name} is {load:.3}, more than the {of} can carry, so queues grow until the last \
                  flow has started"
             ),
-            "give a smaller `load` or longer gaps, for a load of at most 1; `exact = true` offers exactly the given \
-             load",
+            "give a smaller `load` or longer gaps between flows; with `exact = true`, the offered load is \
+             exactly `load`",
         ))
     });
     above.collect()

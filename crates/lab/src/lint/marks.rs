@@ -15,7 +15,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     let least = threshold(subject).map_or(Bytes(30_000), |(least, _)| Bytes(least));
     vec![Finding::new(
         "scheme.queue",
-        "`dctcp` needs ECN marks, and no queue marks packets, so it behaves like `tcp-newreno`",
+        "no queue marks packets, so `dctcp` behaves like `tcp-newreno`",
         format!(
             "give `queue` a marking threshold, for example mark = \"{least}\" (C x RTT / 7, eq. 13 of the DCTCP \
              paper), or choose congestion_points = \"red\""

@@ -11,10 +11,11 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     vec![Finding::new(
         "scheme.queue.limit",
         format!(
-            "`limit` is {limit}, and a full packet has {packet} B with its headers, so every full packet is dropped"
+            "`limit` is {limit}, less than a full packet ({packet} B with headers), so queues drop every full \
+             packet"
         ),
         format!(
-            "give `limit` at least {}, or leave it out for a queue without a limit in bytes",
+            "give `limit` at least {}, or leave `limit` out for queues without a limit in bytes",
             Bytes(packet)
         ),
     )]

@@ -17,8 +17,8 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         "topology.file",
         format!(
             "{count} hosts with several links forward packets of other hosts (the first is node {first}), because \
-             the graph has no switches and its nodes do not give `relay`"
+             the graph has no switches and does not set `relay`"
         ),
-        "give switches kind = \"switch\", and give hosts `relay` = true or false",
+        "set kind = \"switch\" for switches, and `relay` to true or false for hosts",
     )]
 }

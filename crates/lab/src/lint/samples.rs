@@ -18,7 +18,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     }
     vec![Finding::new(
         "workload.flows",
-        format!("`flows` is {flows}, and the 99th percentile of fewer than {LEAST} flows is the maximum"),
+        format!("`flows` is {flows}: with fewer than {LEAST} flows, the 99th percentile is the maximum"),
         format!(
             "give `flows` at least {LEAST}, or at least 1000 for a 99th percentile that varies little between \
                  seeds"

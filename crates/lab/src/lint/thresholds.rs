@@ -49,8 +49,10 @@ fn small<'a>(
         (is_small && !is_published(key, value)).then(|| {
             Finding::new(
                 format!("scheme.{part}.{key}"),
-                format!("`{key}` is {shown}, less than half of {default}, the default for host links of {rate} and \
-                         link delays of {delay}"),
+                format!(
+                    "`{key}` is {shown}, less than half of the default {default} for host links of {rate} \
+                         and link delays of {delay}"
+                ),
                 format!("leave `{key}` out, or give about {default}"),
             )
         })
@@ -64,10 +66,13 @@ fn profile_of_other_links(subject: &Subject<'_>) -> Option<Finding> {
         Finding::new(
             "scheme.profile",
             format!(
-                "the profile {} is for host links of {}, and the host links of this topology have {rate}",
+                "the profile {} is for host links of {}, but the host links of this topology have {rate}",
                 profile.name, profile.rate
             ),
-            "choose a profile for that rate, or leave `profile` out: defaults grow with the rate",
+            format!(
+                "choose a profile for host links of {rate}, or leave `profile` out for defaults that fit this \
+                 rate"
+            ),
         )
     })
 }
@@ -83,12 +88,15 @@ fn marks_after_pauses(
         Finding::new(
             format!("scheme.{points}.k_max"),
             format!(
-                "`k_max` is {}, and ports pause their neighbours at `xoff` = {}, so pauses begin before all packets \
-                 are marked",
+                "`k_max` is {}, above `xoff` = {}, so ports pause their neighbours before all packets are \
+                 marked",
                 Bytes(marks),
                 Bytes(pauses)
             ),
-            format!("give `k_max` at most {}, or a larger `xoff` and `buffer` in [scheme.pfc]", Bytes(pauses)),
+            format!(
+                "give `k_max` at most {}, or a larger `xoff` and `buffer` in [scheme.pfc]",
+                Bytes(pauses)
+            ),
         )
     })
 }
@@ -107,7 +115,8 @@ fn marks_of_queue(subject: &Subject<'_>) -> Option<Finding> {
     let limit = [limits.bytes.map(|bytes| bytes.0), limits.packets.map(packets)].into_iter().flatten().min();
     if let Some(limit) = limit.filter(|&limit| mark >= limit) {
         let what = format!(
-            "`{key}` is {}, and the queue is full at {}, so packets are dropped before any is marked",
+            "the marking threshold `{key}` is {}, but queues are full at {}, so packets are dropped before \
+             any packet is marked",
             Bytes(mark),
             Bytes(limit)
         );
@@ -122,8 +131,8 @@ fn marks_of_queue(subject: &Subject<'_>) -> Option<Finding> {
         Finding::new(
             place,
             format!(
-                "`{key}` is {}, less than C x RTT / 7 = {} at {rate} and a base round trip of {round_trip} (eq. 13 \
-                 of the DCTCP paper), so queues run empty and links are not fully used",
+                "`{key}` is {}, less than C x RTT / 7 = {} (eq. 13 of the DCTCP paper, C = {rate}, RTT = \
+                 {round_trip}), so queues run empty and links are not fully used",
                 Bytes(mark),
                 Bytes(least)
             ),

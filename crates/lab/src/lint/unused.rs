@@ -25,7 +25,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         && is_idle(profile.transport)
     {
         let (name, of) = (profile.name, profile.transport);
-        let what = format!("the profile {name} is for `{of}`, and the transport is `{}`", chosen[0]);
+        let what = format!("the profile {name} is for `{of}`, but the transport is `{}`", chosen[0]);
         findings.push(Finding::new(
             "scheme.profile",
             what,

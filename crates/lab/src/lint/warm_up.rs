@@ -5,7 +5,7 @@ use super::{Finding, Subject};
 use crate::experiment::{Fraction, Read as _, Table, Value, list, table_in};
 use raddle_core::{Duration, Time};
 
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let flows = subject.prepared.flows.len();
@@ -16,7 +16,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     {
         findings.push(Finding::new(
             "figure.warm_up",
-            format!("`warm_up` = {share} excludes all {flows} flows, so none is left to measure"),
+            format!("`warm_up` = {share} excludes all {flows} flows, so no flow is left to measure"),
             "give a share below 1, such as warm_up = 0.05",
         ));
     }
@@ -32,10 +32,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
         if let Some(interval) = interval.filter(|&interval| interval > limit) {
             findings.push(Finding::new(
                 format!("record.{key}"),
-                format!(
-                    "`{key}` is {interval}, and the run ends at `time_limit` = {limit}, before the first \
-                         interval ends"
-                ),
+                format!("`{key}` is {interval}, but the run ends earlier, at `time_limit` = {limit}"),
                 format!("give an interval of at most {limit}"),
             ));
         }
@@ -43,7 +40,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     findings.extend(windows(subject.root).filter(|&(_, from)| from >= limit).map(|(key, from)| {
         Finding::new(
             key,
-            format!("`from` is {from}, and the run ends at `time_limit` = {limit}, so nothing is measured"),
+            format!("`from` is {from}, but the run ends at `time_limit` = {limit}, so nothing is measured"),
             format!("give a `from` before {limit}"),
         )
     }));

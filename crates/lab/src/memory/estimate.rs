@@ -315,7 +315,7 @@ fn sample<T>(nodes: &[NodeId], parts: &mut impl FnMut(NodeId) -> T) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use raddle_core::{Duration, FlowId, Rate};

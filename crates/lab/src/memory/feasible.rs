@@ -55,8 +55,8 @@ struct Family {
 }
 
 /// The assumptions of the estimates, as text for the user.
-pub const ASSUMED: &str = "packet engine, TCP NewReno, one flow of 1 MB from each host at a time; scaled by hosts from \
-                           the estimate of a small fabric";
+pub const ASSUMED: &str = "packet engine, TCP NewReno, one concurrent flow of 1 MB from each host; estimate \
+                           of a small fabric, scaled by the number of hosts";
 
 const FAMILIES: [Family; 3] = [
     Family {

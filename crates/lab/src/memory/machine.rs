@@ -30,7 +30,7 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let origin = match self.origin {
             Origin::Machine => "available on this machine",
-            Origin::ControlGroup => "the limit of the control group",
+            Origin::ControlGroup => "the limit of the cgroup",
             Origin::User => "the limit set by --memory",
         };
         write!(f, "{} ({origin})", super::estimate::show(self.bytes.0))

@@ -57,7 +57,7 @@ fn link(named: &str, topology: &Topology) -> Result<Vec<LinkId>, Cause> {
         Ok(id) if id.index() < topology.link_slots() && topology.link(id).is_some() => Ok(vec![id]),
         Ok(id) => {
             let hint = format!(
-                "link numbers are at most {}: one for each port, with or without a link",
+                "give a number from 0 to {} that belongs to a link; ports without a link have numbers too",
                 topology.link_slots() - 1
             );
             refuse(format!("the topology has no link {}", id.0), hint)

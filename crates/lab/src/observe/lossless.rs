@@ -47,8 +47,8 @@ pub(crate) fn refuse_losses(
     if let Some(FlowControlRecord { from, to, overflows, .. }) = controls.iter().find(|row| row.overflows > 0)
     {
         let what = format!(
-            "the run was not lossless: node {from} dropped {overflows} packets from node {to} because its memory \
-             was full; give flow control more headroom"
+            "the run was not lossless: node {from} dropped {overflows} packets from node {to} because the \
+             buffer of the port was full; give flow control more headroom"
         );
         return Err(Error::Run(what));
     }
@@ -206,13 +206,13 @@ impl fmt::Display for Pauses {
         let Self { links, paused_links, pauses, peak_memory, .. } = self;
         let [mean, max] = [self.share_mean, self.share_max].map(percent);
         writeln!(f, "pauses       {pauses}, on {paused_links} of {links} links")?;
-        write!(f, "paused share {mean} of the run for a link on average, {max} for the most paused link; ")?;
-        write!(f, "at most {peak_memory} B of memory used at a port")?;
+        write!(f, "paused share {mean} of the run (mean over links), {max} for the most paused link; ")?;
+        write!(f, "peak memory of a port {peak_memory} B")?;
         if *pauses > 0 {
             let level = |of: &Level| format!("{} of {}", of.paused_links, of.links);
             let levels: Vec<String> = self.levels.iter().map(level).collect();
             let levels = levels.join(", ");
-            write!(f, "\npaused ports {levels}, from hosts up")?;
+            write!(f, "\npaused ports {levels}, by level from hosts up")?;
         }
         self.spread.map_or(Ok(()), |links| write!(f, "; pauses spread over a chain of {links} links"))
     }
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(pauses.spread, Some(3));
         let level = |paused_links, links, pauses| Level { links, paused_links, pauses };
         assert_eq!(pauses.levels, [level(1, 1, 0), level(1, 1, 0), level(1, 1, 0), level(0, 1, 4)]);
-        assert!(pauses.to_string().contains("1 of 1, 1 of 1, 1 of 1, 0 of 1, from hosts up"), "{pauses}");
+        assert!(pauses.to_string().contains("1 of 1, 1 of 1, 1 of 1, 0 of 1, by level from"), "{pauses}");
         // If the pauses form a cycle, their origin is unknown.
         assert_eq!(of(&[paused(path[1], path[2]), paused(path[2], path[1])]).spread, None);
     }

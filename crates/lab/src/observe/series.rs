@@ -73,7 +73,11 @@ struct Traffic {
 }
 
 /// Rounds a number of bytes or packets to a whole number.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast of a float saturates")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a cast from float to integer saturates"
+)]
 pub(crate) fn whole(number: f64) -> u64 {
     number.round() as u64
 }
@@ -191,7 +195,7 @@ impl Series {
             *traffic = traffic.merge(Traffic { bytes: bytes as f64, delivered: delivered as f64 });
             return;
         }
-        #[allow(clippy::cast_possible_truncation, reason = "the share is at most `of`")]
+        #[allow(clippy::cast_possible_truncation, reason = "the result is at most `of`")]
         let share = |of: u64, passed: u64| (u128::from(of) * u128::from(passed) / u128::from(total)) as u64;
         let mut passed = 0;
         self.traffic.spread(begin, sent, link.index(), |traffic, part| {

@@ -160,7 +160,7 @@ impl Live {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use raddle_core::{Flow, FlowKey, Header, NodeId, Rate};

@@ -26,7 +26,7 @@ impl Axis {
         let lengths = froms.iter().zip(&tos).map(|(from, to)| to.checked_sub(*from));
         let Some(lengths) = lengths.collect::<Option<Vec<_>>>() else {
             return Err(Error::Run(
-                "a run's table of records over time has an interval that ends before it begins".to_owned(),
+                "a time series of a run is damaged: an interval ends before it begins".to_owned(),
             ));
         };
         let length = lengths.into_iter().max().unwrap_or(0).max(1);
@@ -34,7 +34,7 @@ impl Axis {
         // The page has a row for each interval, so a damaged table could demand any amount of memory.
         if count > MOST {
             return Err(Error::Run(format!(
-                "a run's table of records over time has {count} intervals, more than {MOST}"
+                "a time series of a run is damaged: it has {count} intervals, but at most {MOST} are possible"
             )));
         }
         Ok(Some(Self { froms, tos, begin, length, count }))

@@ -154,8 +154,9 @@ impl Found {
         let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let wanted = whole(directory);
         self.runs.iter().map(PathBuf::as_path).find(|run| whole(run) == wanted).ok_or_else(|| Error::Usage {
-            what: format!("{} is not a run in the directories of the report", directory.display()),
-            hint: "give the directory of a run that lies in one of the report's directories and holds a summary.json".to_owned(),
+            what: format!("{} is not the directory of a run in this report", directory.display()),
+            hint: "give a directory that holds summary.json and lies in one of the report's directories"
+                .to_owned(),
         })
     }
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 const DISCOVERY: Duration = Duration::from_ms(1);
 
 /// The answer to a request if the run has several processes.
-const SHARED: &str = "a run in several processes accepts no requests, because a request would reach only one \
-     process; put the failure into the experiment, as [[failure]]";
+const SHARED: &str = "a run in several processes accepts no requests: a request would reach only one \
+     process. Add a [[failure]] table to the experiment instead";
 
 /// Serves the control requests of a live run.
 pub(super) struct Desk {
@@ -74,7 +74,7 @@ fn read(
     let up = state == "up";
     let are_down = links.iter().all(|link| down.contains(link));
     match (up, are_down) {
-        (true, false) => Err(format!("the link {a}-{b} was not taken down by a request")),
+        (true, false) => Err(format!("link {a}-{b} cannot be brought up: no request has taken it down")),
         (false, true) => Err(format!("the link {a}-{b} is already down")),
         _ => Ok((up, links, format!("link {a}-{b} {state}"))),
     }
@@ -96,7 +96,7 @@ mod tests {
         down.extend(links);
         let refused = |request: &str| read(request, &topology, &down).expect_err("refused");
         assert_eq!(refused("link down 6 4"), "the link 6-4 is already down");
-        assert_eq!(refused("link up 4 7"), "the link 4-7 was not taken down by a request");
+        assert_eq!(refused("link up 4 7"), "link 4-7 cannot be brought up: no request has taken it down");
         assert_eq!(refused("link down 0 1"), "there is no link between node 0 and node 1");
         assert_eq!(refused("link down 99 1"), "there is no link between node 99 and node 1");
         assert_eq!(refused("link down 4 x"), "`x` is not a node number");

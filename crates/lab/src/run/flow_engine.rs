@@ -35,7 +35,7 @@ pub(crate) fn run<'a, L: Listener + Into<Gather<'a>>>(
 }
 
 /// The traffic that crossed a link, rounded to whole packets and whole bytes.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 fn link_stats(load: LinkLoad) -> LinkStats {
     let whole = |count: f64| count.round() as u64;
     LinkStats { data_packets: whole(load.packets), data_bytes: whole(load.bytes), ..LinkStats::default() }

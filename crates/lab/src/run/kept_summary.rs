@@ -26,7 +26,7 @@ pub fn read(directory: &Path) -> Result<Value, Error> {
     match summary.get("schema_version") {
         Some(found) if *found != SCHEMA_VERSION => {
             let why = format!(
-                "the summary has schema version {found}, and this version of Raddle reads {SCHEMA_VERSION}"
+                "the summary has schema version {found}, but this version of Raddle reads schema version {SCHEMA_VERSION}"
             );
             Err(not_a_run(&path, why))
         }
@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(read("{}"), refused("the file is not a summary: the key `digest` is missing"));
         assert_eq!(read("[1]"), refused("the file is not a summary: the key `digest` is missing"));
         assert!(read("{").is_err_and(|error| error.contains("the file is not valid JSON")));
-        let other = "the summary has schema version 7, and this version of Raddle reads 1";
+        let other = "the summary has schema version 7, but this version of Raddle reads schema version 1";
         assert_eq!(read(&whole("\"schema_version\": 7,")), refused(other));
         assert!(read(&whole("\"schema_version\": 1,")).is_ok() && read(&whole("")).is_ok());
     }

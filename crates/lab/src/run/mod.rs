@@ -345,7 +345,9 @@ pub(crate) fn retransmissions<'h>(
 /// inside the fabric.
 fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
     if totals.sent != totals.delivered + totals.dropped + inside {
-        return Err(Error::Run(format!("packets are not conserved: {totals:?}, {inside} inside the fabric")));
+        return Err(Error::Run(format!(
+            "packets are not conserved: {totals:?}, {inside} packets still inside the fabric"
+        )));
     }
     let ended = totals.delivered_bytes + totals.dropped_bytes;
     // The number of application bytes in malformed packets, and in packets still inside the fabric, is unknown.
@@ -356,7 +358,7 @@ fn refuse_imbalance(totals: &Totals, inside: u64) -> Result<(), Error> {
     };
     if !conserved {
         return Err(Error::Run(format!(
-            "bytes are not conserved: {totals:?}, {inside} packets inside the fabric"
+            "bytes are not conserved: {totals:?}, {inside} packets still inside the fabric"
         )));
     }
     Ok(())

@@ -206,8 +206,7 @@ impl Document {
         self.check_hosts(&prepared)?;
         if prepared.experiment.engine.watchdog.is_some() && prepared.experiment.scheme.flow_control.is_none()
         {
-            let what = "`watchdog` needs flow control: links without flow control do not wait for each other"
-                .to_owned();
+            let what = "`watchdog` needs flow control: only links with flow control can deadlock".to_owned();
             let cause = Cause::Contradiction {
                 what,
                 hint: "leave `watchdog` out, or choose `flow_control` in [scheme]".to_owned(),
@@ -320,11 +319,12 @@ impl Document {
             return Ok(());
         }
         let what = format!(
-            "`hello_period` must be at least {least}: a hello takes up to {} over a \
-                            link",
+            "`hello_period` must be at least {least}: a hello message takes up to {} to \
+             cross a link",
             least / HELLO_TIMES
         );
-        let hint = format!("give at least {HELLO_TIMES} times the time that a hello takes over a link");
+        let hint =
+            format!("give at least {HELLO_TIMES} times the time that a hello message takes to cross a link");
         Err(Problem::at(&place(&self.root, "engine.hello_period"), Cause::OutOfRange { what, hint }))
     }
 
@@ -333,20 +333,19 @@ impl Document {
         let Prepared { experiment, survey, job, .. } = prepared;
         let (key, what, hint) = match (&experiment.engine.hosts, experiment.workload.is_of_programs()) {
             (Some(_), false) if !prepared.sends_frames() => {
-                let what = "with this transport, hosts in namespaces cannot send the flows of a workload";
+                let what = "hosts in namespaces cannot send the flows of a workload with this transport";
                 ("workload", what, "leave [workload] out, or choose hosts = \"scheme\" in [engine]")
             }
             (Some(_), false) if job.is_some() || survey.is_paced => {
-                let what =
-                    "hosts in namespaces can send only flows whose data are all available at the start";
+                let what = "hosts in namespaces support neither `app_rate` nor a program in [workload]";
                 (
                     "workload",
                     what,
-                    "leave `app_rate` and programs out, or choose hosts = \"scheme\" in [engine]",
+                    "leave out `app_rate` or the program, or choose hosts = \"scheme\" in [engine]",
                 )
             }
             (None, true) => {
-                let what = "the workload is missing; the hosts of the scheme need a workload";
+                let what = "[workload] is missing; only hosts in namespaces can run without a workload";
                 ("engine.hosts", what, "add [workload], or choose hosts = \"namespaces\"")
             }
             _ => return Ok(()),
@@ -370,8 +369,9 @@ impl Document {
         let name = experiment.scheme.transport.info.name;
         let scheme = &experiment.scheme;
         if own.queues && (scheme.discipline.is_some() || scheme.flow_control.is_some()) {
-            let what =
-                format!("`{name}` uses its own queues, which cannot be replaced and do not respect pauses");
+            let what = format!(
+                "`{name}` uses its own queues, so it supports neither another queue nor flow control"
+            );
             return contradiction(
                 "scheme.transport",
                 what,
@@ -383,11 +383,12 @@ impl Document {
         let limited = limits != QueueLimits::default();
         if own.agents && scheme.congestion_points.is_some() {
             let what =
-                format!("`{name}` uses its own port agents, which cannot be replaced by congestion points");
+                format!("`{name}` uses its own logic at ports, so it does not support `congestion_points`");
             return contradiction("scheme.transport", what, "leave `congestion_points` out");
         }
         if own.queues && limited {
-            let what = format!("`{name}` uses its own queues, which support neither limits nor marks");
+            let what =
+                format!("`{name}` uses its own queues, which support neither length limits nor ECN marks");
             return contradiction("scheme.queue", what, "leave out all keys of `queue` except `kind`");
         }
         Ok(())
@@ -428,19 +429,19 @@ impl Prepared {
         let refusal = |what: &str, hint: &str| Error::Usage { what: what.to_owned(), hint: hint.to_owned() };
         if self.experiment.engine.kind != EngineKind::Live {
             return Err(refusal(
-                "a run can be shared by several processes only with kind = \"live\" in [engine]",
+                "only a run with kind = \"live\" in [engine] can be split over several processes",
                 "use `raddle live FILE`",
             ));
         }
         if self.job.is_some() {
             return Err(refusal(
-                "a program cannot be shared by several processes: all its ranks run in one process",
+                "a program cannot be split over several processes: all its ranks run in one process",
                 "leave --nodes out",
             ));
         }
         if self.loads_kernels() {
             return Err(refusal(
-                "flows between namespaces cannot be shared by several processes",
+                "flows between namespaces cannot be split over several processes",
                 "leave --nodes \
                                 out",
             ));

@@ -397,7 +397,7 @@ impl Summary {
 
 /// Explains the columns of the printed table.
 const DEFINITIONS: &str = "
-FCT: time from the hand-over to the transport until the last byte is delivered in order. Percentiles by nearest rank, over n = `flows`.
+FCT: time from the moment a flow is handed to the transport until its last byte is delivered in order. Percentiles use the nearest rank, over the flows of column `flows`.
 Slowdown: FCT divided by the FCT of the flow alone on one shortest path. It can be below 1 for a flow that uses several paths at once.
 Goodput: application bits divided by FCT, mean over flows.
 
@@ -424,7 +424,8 @@ impl fmt::Display for Summary {
         if *unmatched > 0 {
             writeln!(
                 f,
-                "{unmatched} reports match no open flow: a bug of the scheme, unless links damage packets"
+                "{unmatched} reports from hosts match no open flow. This is a bug in the scheme, unless \
+                 links damage packets"
             )?;
         }
         writeln!(f)?;

@@ -65,8 +65,8 @@ impl Undelivered {
         }
         let hint = too_small.map(|_| {
             format!(
-                "raise `limit` in [scheme.queue] to at least {}, or leave it out for a queue without a \
-                 limit in bytes",
+                "raise `limit` in [scheme.queue] to at least {}, or leave `limit` out for a queue \
+                 without a byte limit",
                 Bytes(packet)
             )
         });

@@ -54,8 +54,8 @@ pub fn do_task(
     stop: &AtomicBool,
 ) -> Result<(), Error> {
     let task: Task = serde_json::from_str(task).map_err(|why| Error::Usage {
-        what: format!("the text is not a task: {why}"),
-        hint: "tasks are made by `raddle sweep --cluster`".to_owned(),
+        what: format!("the text is not a task of a sweep: {why}"),
+        hint: "give a task that `raddle sweep --cluster` made".to_owned(),
     })?;
     let document = Document::parse(EXPERIMENT, task.experiment, PathBuf::new())?.with_registry(registry);
     let control = Control { stop, progress: &mut |_| (), threads: Threads::UpTo(1) };
@@ -82,7 +82,8 @@ impl Job<'_> {
         let part = Part::create(self.out, self.origin.clone())?;
         for (name, content) in files {
             if Path::new(&name).file_name() != Some(name.as_ref()) {
-                return Err(Error::Run(format!("`{name}` is not the name of a file of a run")));
+                let what = format!("the name of a result file must have no folders (got `{name}`)");
+                return Err(Error::Run(what));
             }
             write_file(&part.file(&name), &content)?;
         }

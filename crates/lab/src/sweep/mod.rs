@@ -248,10 +248,10 @@ pub fn replicated(document: &Document, seeds: Option<u64>) -> Result<Vec<Cell>, 
         return Ok(cells);
     }
     if cells.iter().any(|cell| cell.labels.iter().any(|(sweep, _)| sweep == SEED)) {
-        let what = "there is a sweep called `seed` already".to_owned();
+        let what = "the experiment already has a sweep called `seed`".to_owned();
         return Err(Error::Usage {
             what,
-            hint: "leave out either that sweep or the number of seeds".to_owned(),
+            hint: "leave out either the sweep `seed` or the number of seeds".to_owned(),
         });
     }
     let mut all = Vec::new();
@@ -304,7 +304,7 @@ pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Er
         let (label, name) = (cell.name(), slug(&cell.name()));
         // `..` would leave the folder, and hidden names are used for unfinished directories.
         if name.starts_with('.') || name.len() > MOST_NAME {
-            let what = format!("the label `{label}` cannot be used as the folder name of its run");
+            let what = format!("the label `{label}` cannot be the folder name of a run");
             let hint = format!(
                 "give a label that begins with a letter or a digit and has at most {MOST_NAME} bytes"
             );
@@ -312,7 +312,10 @@ pub(crate) fn directories(cells: &[Cell], out: &Path) -> Result<Vec<PathBuf>, Er
         }
         let directory = out.join(name);
         if directories.contains(&directory) {
-            let what = format!("the labels of two runs give the same folder, {}", directory.display());
+            let what = format!(
+                "two runs would share the folder {}, because their labels are too similar",
+                directory.display()
+            );
             return Err(Error::Usage {
                 what,
                 hint: "give labels that differ in letters or digits".to_owned(),

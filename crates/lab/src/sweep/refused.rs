@@ -186,7 +186,7 @@ of = "fct"
         assert!(refused(&[("dims = [4, 4]", "dims = 4")]).contains("expected"));
         assert_eq!(
             refused(&[("tcp-newreno", "r2c2"), ("\"ecmp\", ", "")]),
-            "the transport `r2c2` does not have the routing `conga`"
+            "the transport `r2c2` cannot use the routing `conga`"
         );
     }
 }

@@ -25,8 +25,8 @@ pub(crate) const SHOWN: [(&str, &str, f64); 10] = [
 
 /// Explains the two values about pauses, which only runs with flow control have.
 pub(crate) const PAUSES: &str = "\
-Pauses: how often ports told their neighbors to stop, renewals not counted. Paused share: share of the run for which a
-link with flow control was paused, mean over these links.
+Pauses: number of times that a port told its neighbor to stop sending. Renewals of a pause do not count.
+Paused share: share of the run for which a link with flow control was paused, mean over these links.
 ";
 
 /// The values of a summary, under the flat names that [`flatten`] gives them.

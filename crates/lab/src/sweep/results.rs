@@ -25,10 +25,12 @@ pub(crate) const FOLDER: &str = "sweep_results";
 /// Explains the columns of the table of groups.
 const DEFINITIONS: &str = "
 n: number of runs, which differ in their seed. Numbers are means over runs. The number after ± is half the
-width of the 95% confidence interval. A number has no ± if all runs agree, or there is one run.
-FCT: time from the hand-over to the transport until the last byte is delivered in order, over finished flows of all sizes.
+width of the 95% confidence interval. A number has no ± if all runs agree, or if there is only one run.
+FCT: time from the moment a flow is handed to the transport until its last byte is delivered in order.
+The table shows the FCTs of finished flows of all sizes.
 Goodput: size divided by FCT, mean over flows.
-Slowdown: FCT divided by the FCT of the flow alone on one shortest path. Percentiles by nearest rank within each run.
+Slowdown: FCT divided by the FCT of the flow alone on one shortest path.
+Percentiles use the nearest rank within each run.
 ";
 
 /// A cell that has run.

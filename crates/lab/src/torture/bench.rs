@@ -55,7 +55,7 @@ pub(super) fn guarded<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {}
         }
     }
-    Err(violation(ENDS, format!("drawing or running the experiment took more than {PATIENCE} s")))
+    Err(violation(ENDS, format!("generating or running the experiment took more than {PATIENCE} s")))
 }
 
 /// The text of the first panic since [`Panics::take`] was last called.

@@ -64,7 +64,7 @@ fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     Err((
         PROPERTY,
         format!(
-            "the records hold flows {recorded:?} with {delivered} delivered, and the run had flows {all:?} with {counted} delivered"
+            "the records hold flows {recorded:?} with {delivered} delivered, but the run had flows {all:?} with {counted} delivered"
         ),
     ))
 }
@@ -78,7 +78,7 @@ fn no_unknown_reports(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         0 => Ok(()),
         _ if damaged => Ok(()),
         unmatched => {
-            Err((PROPERTY, format!("{unmatched} reports of unknown flows, or of flows that had finished")))
+            Err((PROPERTY, format!("hosts sent {unmatched} reports about unknown or finished flows")))
         }
     }
 }
@@ -90,8 +90,10 @@ fn times(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let last =
         ran.flows.iter().filter_map(|flow| Some(flow.start_ps + flow.fct_ps.max(flow.sender_done_ps)?)).max();
     match last {
-        Some(last) if last > end => Err((PROPERTY, format!("a flow ends at {last} ps, the run at {end} ps"))),
-        _ if end > limit => Err((PROPERTY, format!("the run ends at {end} ps, its limit is {limit} ps"))),
+        Some(last) if last > end => {
+            Err((PROPERTY, format!("a flow ends at {last} ps, but the run ends at {end} ps")))
+        }
+        _ if end > limit => Err((PROPERTY, format!("the run ends at {end} ps, but its limit is {limit} ps"))),
         _ => Ok(()),
     }
 }
@@ -154,7 +156,7 @@ fn queues_in_limits(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     let most = limit.0 + u64::from(in_service);
     let has_limit = |link: &&LinkRecord| !prepared.tells_departures(LinkId(link.link));
     match ran.outcome.links.iter().filter(has_limit).find(|link| link.peak_queue_bytes > most) {
-        Some(link) => Err((PROPERTY, format!("{link:?}, and the limit is {limit}"))),
+        Some(link) => Err((PROPERTY, format!("the queue limit is {limit}, but a queue is longer: {link:?}"))),
         None => Ok(()),
     }
 }
@@ -171,7 +173,8 @@ fn capacities(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         // The flow engine rounds the bytes of a link, so one byte is left out.
         let bits = u128::from(row.data_bytes.saturating_sub(1)) * 8;
         if bits * 1_000_000_000_000 > u128::from(link.rate.as_bps()) * u128::from(end) {
-            return Err((PROPERTY, format!("{row:?} at {} in {end} ps", link.rate)));
+            let seen = format!("a link at {} carried too many bytes in {end} ps: {row:?}", link.rate);
+            return Err((PROPERTY, seen));
         }
     }
     Ok(())
@@ -184,7 +187,7 @@ fn at_rest(ran: &Ran, prepared: &Prepared) -> bool {
 }
 
 fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
-    const CROSSES: &str = "delivered bytes have crossed a link into their host";
+    const CROSSES: &str = "all delivered bytes arrived over a link of the receiver";
     const ENDS: &str = "if no packet is lost, every flow is delivered or given up";
     for host in prepared.topology.hosts() {
         let delivered = ran.flows.iter().filter(|flow| flow.dst == host.0 && flow.fct_ps.is_some());
@@ -192,7 +195,8 @@ fn arrivals_and_ends(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
         let came: u64 =
             ran.outcome.links.iter().filter(|link| link.to == host.0).map(|link| link.data_bytes).sum();
         if delivered > came {
-            return Err((CROSSES, format!("host {host}: {delivered} bytes delivered, {came} bytes arrived")));
+            let seen = format!("host {host}: {delivered} bytes were delivered, but only {came} arrived");
+            return Err((CROSSES, seen));
         }
     }
     let lost = ran.outcome.totals.drops.total() > 0 || prepared.experiment.errors.is_some();

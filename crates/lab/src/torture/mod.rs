@@ -115,9 +115,11 @@ impl Tally {
         } = self;
         let failed = failures.len();
         let mut text: String = failures.iter().map(|failure| format!("{failure}\n\n")).collect();
-        text += &format!("{experiments} experiments: {held} have every property, {failed} violate one\n");
+        text +=
+            &format!("{experiments} experiments: {held} have all properties, {failed} violate a property\n");
         text += &format!("{in_lockstep} also ran in lockstep, {as_fluids} also ran on the flow engine\n");
-        text += &format!("{cut_short} were stopped after too many packet hops or too long a time\n");
+        text +=
+            &format!("{cut_short} were stopped because they took too many packet hops or too much time\n");
         text += &format!("{refused} were refused ({:.1}%)\n", share(*refused, *experiments));
         text += &format!(
             "{parts} parts of experiments were tried, {:.1}% of them were refused",
@@ -217,7 +219,7 @@ impl fmt::Display for Failure {
         writeln!(f, "seed {seed} violates: {property}\n{seen}\n\n{experiment}")?;
         write!(
             f,
-            "the experiment is in {}; `raddle torture --seed {seed} --count 1` repeats this",
+            "the experiment is in {}; repeat the failure with `raddle torture --seed {seed} --count 1`",
             file.display()
         )
     }

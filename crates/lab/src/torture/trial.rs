@@ -29,9 +29,9 @@ pub(super) enum Trial {
 /// The properties that [`trial`] checks itself. [`invariants`] and [`fluid`] check the properties of a run's results.
 mod properties {
     pub(super) const RUNS: &str = "every experiment that passes the checks can run";
-    pub(super) const RESOLVED: &str = "a resolved experiment resolves to itself";
+    pub(super) const RESOLVED: &str = "resolving a resolved experiment changes nothing";
     pub(super) const THREADS: &str = "results do not depend on the number of threads";
-    pub(super) const LOCKSTEP: &str = "lockstep keeps the same records as the packet engine";
+    pub(super) const LOCKSTEP: &str = "the lockstep engine gives the same records as the packet engine";
     pub(super) const REPEATS: &str = "two runs of an experiment give the same results";
 }
 

@@ -1,6 +1,6 @@
 //! Max-min fair rates by a sequence of linear programs (specifications/r2c2.md §12, O5).
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::witness::{Case, Witness, at_most};
 use microlp::{ComparisonOp, OptimizationDirection, Problem};

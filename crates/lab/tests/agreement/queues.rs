@@ -1,6 +1,6 @@
 //! Mean waiting times at FIFO ports with Poisson arrivals.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::witness::{Case, Witness, at_most};
 use raddle_core::{Bytes, Duration, Flow, LinkId, NodeId, Parts, PortId, Rate, Stream, Time};

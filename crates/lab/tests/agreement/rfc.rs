@@ -1,6 +1,6 @@
 //! Compares TCP's segments with the rules of RFC 5681 and RFC 6298.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::fabric::{Dropping, hosts};
 use crate::witness::{Case, Witness, at_most};

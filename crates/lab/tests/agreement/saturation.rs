@@ -1,6 +1,6 @@
 //! Saturation throughput of a torus with oblivious routing.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::witness::{Case, Witness};
 use raddle_core::{

@@ -1,6 +1,6 @@
 //! The sawtooth of congestion windows: the queue of DCTCP, and the throughput of TCP.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::fabric::{Dropping, hosts};
 use crate::witness::{Case, MEASURED, Witness, at_most};

@@ -1,6 +1,6 @@
 //! Compares the flow engine with the packet engine, one experiment at a time (docs/src/flow-engine.md).
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::analysis::agree::{Agreement, agree};
 use raddle_lab::experiment::Document;

@@ -1,7 +1,7 @@
 //! Tests of experiments on the flow engine. The flow engine writes the same records as the packet engine. It
 //! refuses unsupported features with a clear error.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::experiment::{Document, Problem};
 use raddle_lab::run::run;

@@ -1,8 +1,8 @@
 //! Tests the contents and the packet order of captures. A capture is the same with any number of threads, and the same
 //! on the packet engine and in lockstep.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::experiment::Document;
 use raddle_lab::{Control, Out, Threads, run_into};

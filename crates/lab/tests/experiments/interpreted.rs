@@ -61,7 +61,7 @@ fn only_the_packet_engine_runs_it() {
         let refused = document.prepare().err().map(|problem| problem.to_string());
         assert_eq!(
             refused.as_deref(),
-            Some("a routing in Python runs only in the packet engine"),
+            Some("a routing scheme written in Python runs only in the packet engine"),
             "{engine}"
         );
     }

@@ -1,7 +1,7 @@
 //! Tests the records over time of a lossless run. All sent bytes arrive and are counted in the right
 //! intervals, queue samples are correct, and the records are the same with any number of threads.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::experiment::Document;
 use raddle_lab::{Control, Threads, run_into};

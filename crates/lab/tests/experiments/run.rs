@@ -1,7 +1,7 @@
 //! Runs experiments from their text to their results.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
@@ -486,7 +486,7 @@ fn topologies_and_flows_of_other_simulators_run_and_their_mistakes_are_shown() {
     );
     assert_eq!(
         error("file = \"pairs.cm\"", "file = \"pairs.cm\""),
-        "the name `pairs.cm` does not tell the format of the file"
+        "Raddle cannot tell the format of `pairs.cm` from its name"
     );
     assert_eq!(
         error("file = \"rack.txt\"\nformat = \"yaml\"", "file = \"pairs.cm\""),

@@ -1,7 +1,7 @@
 //! Checks that results are identical with any number of threads. The tests cover four schemes on eight fabrics, every
 //! routing, failures, queue limits, queue records and cut-through.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;

@@ -1,6 +1,6 @@
 //! Tests message-passing programs as workloads, from the TOML text to the makespan.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
@@ -323,7 +323,7 @@ fn what_is_wrong_with_a_program_is_said() {
          `A requires B` or `A irequires B`, found `calk`"
     );
     let many = "num_ranks 3\nrank 0 {\n}\nrank 1 {\n}\nrank 2 {\n}";
-    assert_eq!(error(many, ""), "the program has 3 ranks, and the topology has only 2 hosts");
+    assert_eq!(error(many, ""), "the program has 3 ranks, but the topology has only 2 hosts");
     assert_eq!(error(EXAMPLE, "scale = 0"), "`scale` must be greater than 0 (got 0)");
     assert_eq!(
         error(EXAMPLE, "scale = 1_000_000_000_000_000"),

@@ -1,6 +1,6 @@
 //! Tests generated programs as workloads: skeletons, halos and collective operations.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic")]
+#![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
 use raddle_lab::experiment::Document;
 use raddle_lab::run::run;
@@ -101,7 +101,10 @@ fn programs_that_cannot_be_are_refused() {
         ("skeleton = \"wrf\"\nranks = 0\n", "`ranks` must be greater than 0 (got 0)"),
         ("skeleton = \"wrf\"\nranks = 4\niterations = 0\n", "`iterations` must be greater than 0"),
         ("skeleton = \"namd\"\nranks = 4\nscaled = true\n", "needs a published factor"),
-        ("skeleton = \"wrf\"\nranks = 4\nscaled = true\nscale = 2\n", "scaled twice"),
+        (
+            "skeleton = \"wrf\"\nranks = 4\nscaled = true\nscale = 2\n",
+            "`scale` and `scaled` cannot be combined",
+        ),
         (
             "skeleton = \"halo\"\ngrid = [0]\nsizes = [\"1 KB\"]\n",
             "`grid` must be one to three numbers above 0",

@@ -312,7 +312,7 @@ impl<O: Observer> Serve for Fabric<O> {
         assert_eq!(
             packet.size as usize,
             bytes.len(),
-            "a packet's `size` must be its number of encoded bytes; the header is {:?}",
+            "a packet's `size` must be its number of encoded bytes (header: {:?})",
             packet.header
         );
         let kind = packet.kind();

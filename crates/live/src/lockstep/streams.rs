@@ -122,7 +122,7 @@ impl<O: Observer> Lockstep<O> {
     /// # Panics
     /// If the flow is not a stream, or its size is not 0. [`append`](Self::append) adds bytes to a stream.
     pub fn open(&mut self, flow: &Flow) -> Result<(), StreamError> {
-        assert!(flow.is_stream && flow.size == Bytes(0), "the flow must be a stream of size 0");
+        assert!(flow.is_stream && flow.size == Bytes(0), "the flow must be a stream, and its size must be 0");
         let node = &mut self.nodes[flow.src.index()];
         if !node.carries_streams() {
             return Err(StreamError::NotCarried(flow.src));

@@ -35,10 +35,12 @@ pub struct Gone;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoEndpoint {
     /// This process runs no such node.
-    #[error("this process runs no node {0}")]
+    #[error("this process does not run node {0}")]
     NoNode(NodeId),
     /// The host of the node does not support streams.
-    #[error("the host at node {0} does not support streams; build it from a plan with `streams = true`")]
+    #[error(
+        "the host at node {0} does not support streams; build the host from a plan with `streams = true`"
+    )]
     NotCarried(NodeId),
     /// The rack runs the flows of a workload.
     #[error("endpoints exist only in a rack without a workload")]

@@ -2,7 +2,8 @@
 
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "a heap entry's lower 64 bits are an event, whose lower 32 bits index a change, link or node"
+    reason = "the lower 64 bits of a heap entry are an event; the lower 32 bits of an event are the index of \
+              a change, link or node"
 )]
 
 use raddle_core::{NodeId, Time};

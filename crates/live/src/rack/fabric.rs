@@ -143,7 +143,10 @@ impl Fabric {
     /// Decodes the packet of a ring entry. Checks the entry first, because another process may have written arbitrary
     /// values.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "each hop calls this, and inlining avoids a copy of the packet")]
+    #[expect(
+        clippy::inline_always,
+        reason = "each hop calls this function, and inlining avoids a copy of the packet"
+    )]
     pub(super) fn open(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         if self.is_slot(entry) {
             self.read(entry)
@@ -160,7 +163,10 @@ impl Fabric {
 
     /// Decodes the packet in a slot. Reads only the first cache line if these bytes are enough to decode the packet.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "each hop calls this, and inlining avoids a copy of the packet")]
+    #[expect(
+        clippy::inline_always,
+        reason = "each hop calls this function, and inlining avoids a copy of the packet"
+    )]
     fn read(&mut self, entry: Entry) -> Result<Packet, raddle_wire::Error> {
         let front = self.slots.front(entry.slot);
         let front = &front[..LINE.min(entry.len as usize)];

@@ -116,7 +116,7 @@ impl Meter {
     /// Computes the fidelity of the run. `packet_time` is the longest serialization delay of a packet on a link.
     /// Virtual time ran `dilation` times slower than the clock, and stood still for the share `held` of the run. Other
     /// virtual machines took the share `steal` of the CPU time.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn report(
         &self,
         packet_time: Duration,
@@ -197,7 +197,8 @@ impl fmt::Display for Fidelity {
         writeln!(f, "fidelity     {} (at dilation {})", self.verdict, self.dilation)?;
         writeln!(
             f,
-            "             late by {p50} (p50), {p99} (p99), {p999} (p99.9) of real time; {} of {} packets slipped",
+            "             packets were late by {p50} (p50), {p99} (p99), {p999} (p99.9) of real time; \
+             {} of {} packets slipped",
             self.slips, self.hops
         )?;
         write!(f, "             {} polling gaps, the longest {}; ", self.gaps, self.longest_gap)?;

@@ -288,7 +288,7 @@ impl Crossing {
             *partial_since = data.is_partial().then(|| partial_since.unwrap_or(now_ns));
             #[allow(
                 clippy::cast_possible_truncation,
-                reason = "the constant is a few seconds, so its nanoseconds fit 64 bits"
+                reason = "`SILENCE` is a few seconds, so its number of nanoseconds fits 64 bits"
             )]
             if partial_since.is_some_and(|since| now_ns - since > SILENCE.as_nanos() as u64) {
                 peer.lose(gone, "the process left an incomplete entry in a ring");

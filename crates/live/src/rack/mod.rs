@@ -116,7 +116,7 @@ pub enum NoRack {
     #[error(transparent)]
     Lost(#[from] Lost),
     /// libfabric cannot move packets to the other machines.
-    #[error("cannot set up rings to other machines: {0}")]
+    #[error("cannot set up packet rings to other machines: {0}")]
     Machines(String),
 }
 
@@ -244,11 +244,11 @@ impl Rack {
     ) -> Self {
         assert!(
             flows.is_sorted_by_key(|flow| (flow.start, flow.id)),
-            "flows must be in order of start, then of id"
+            "flows must be in order of start time, then of id"
         );
         assert!(
             config.packet_bytes <= ring::MOST_BYTES,
-            "`packet_bytes` must fit the 24 bits that a ring entry has for a packet's length"
+            "`packet_bytes` must fit 24 bits, the size of the length field of a ring entry"
         );
         let (teller, words) = mpsc::channel();
         let clock = Clock::new(config.dilation, Some(layout.held(region)));

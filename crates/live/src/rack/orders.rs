@@ -33,7 +33,7 @@ impl Rack {
     /// # Panics
     /// If other processes share the rack, because they would not receive the orders.
     pub fn orders(&mut self) -> Orders {
-        assert!(self.party.is_none(), "a rack that takes orders must not be shared with other processes");
+        assert!(self.party.is_none(), "`orders` needs a rack that runs in a single process");
         self.share_losses();
         let hear = |worker: &mut Worker| {
             let (order, ordered) = mpsc::channel();

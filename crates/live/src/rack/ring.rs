@@ -42,7 +42,7 @@ pub(crate) const MOST_BYTES: usize = (1 << 24) - 1;
 
 /// The other side has written an impossible count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the other end of a ring has written an impossible count")]
+#[error("the process at the other end of a packet ring has written an impossible count")]
 pub(crate) struct Broken;
 
 /// Number of words of memory for a ring of `capacity` entries, which must be a power of two.

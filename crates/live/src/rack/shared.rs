@@ -26,7 +26,7 @@ pub(crate) struct Region {
 
 /// The memory for rings and packets cannot be allocated, passed to another process or mapped.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot get {bytes} bytes of memory for rings and packets: {why}")]
+#[error("cannot allocate or map {bytes} bytes of memory for packets and packet rings: {why}")]
 pub struct NoMemory {
     /// Number of bytes that were requested.
     pub bytes: usize,
@@ -95,8 +95,8 @@ impl Region {
     ///
     /// # Panics
     /// If the region does not have all words of the range.
-    #[expect(unsafe_code, reason = "the memory becomes a slice only here")]
-    #[expect(clippy::cast_ptr_alignment, reason = "a map begins at a page")]
+    #[expect(unsafe_code, reason = "only this function turns the memory into a slice")]
+    #[expect(clippy::cast_ptr_alignment, reason = "a memory map begins at a page boundary")]
     pub(crate) fn words(self: &Arc<Self>, range: Range<usize>) -> Words {
         let (first, count) = (self.map.as_ptr().cast::<AtomicU64>(), self.map.len() / WORD);
         // SAFETY: the map is page-aligned and has `count` words. It lives at least as long as each `Words`, which lends

@@ -2,7 +2,7 @@
 //! coincide with other events. Both engines put the same packets on the same links at the same times. Noisy links lose
 //! and damage the same packets.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::both::{run_in_lockstep, simulate};
 use proptest::prelude::*;

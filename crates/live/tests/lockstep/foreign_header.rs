@@ -1,7 +1,7 @@
 //! Packets with a header that Raddle's crates do not know cross both engines. The header is a note that counts its
 //! hops.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::both::{Trace, run_in_lockstep, simulate};
 use raddle_core::{

@@ -2,7 +2,7 @@
 //! for byte, regardless of the content of the frames. Only congestion marks change bytes. Packets carry tags of the
 //! routing only on links between switches.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     Decoders, Duration, LinkId, NodeId, Observer, Packet, Parts, PortAgent, PortState, Rate, Time,

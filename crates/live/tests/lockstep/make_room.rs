@@ -1,6 +1,6 @@
 //! Queues that evict waiting packets, or trim packets to their headers, do the same in both engines.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::both::{run_queues_in_lockstep, simulate_queues};
 use raddle_core::{

@@ -2,7 +2,7 @@
 //! engines, every packet of every flow leaves on the same link at the same time with the same bytes. At all sampled
 //! times, each node has the same flow table and the same rates in both engines. All flows are delivered.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::both::{Trace, run_in_lockstep, simulate};
 use raddle_core::{

@@ -2,7 +2,7 @@
 //! test compares all schemes with their default parameters. Others compare some schemes with other parameters, noisy
 //! links or hello messages. Schemes whose hosts wait until their packets have left the port are not compared.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::both::{run_in_lockstep, run_queues_in_lockstep, simulate, simulate_queues};
 use raddle_core::{

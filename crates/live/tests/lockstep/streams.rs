@@ -2,7 +2,7 @@
 //! end. Reliable transports deliver all bytes even if links lose and damage packets. UDP delivers no byte after a lost
 //! packet.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, LinkErrors, NodeId, Observer, Rate, Report, Stream, Time};
 use raddle_live::lockstep::{Lockstep, StreamError};

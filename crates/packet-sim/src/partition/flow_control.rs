@@ -104,7 +104,11 @@ impl Fabric {
     /// discarded.
     #[cold]
     fn tell(&mut self, node: &mut Node<Self>, link: usize, packet: Packet) {
-        debug_assert_eq!(packet.class(), Class::CONTROL, "flow control frames must never be paused");
+        debug_assert_eq!(
+            packet.class(),
+            Class::CONTROL,
+            "a flow control frame must have the class that is never paused"
+        );
         if let Some(served) = self.links.served(link) {
             served.holds_back = served.flow_control.as_ref().is_some_and(|control| control.holds_back());
         }

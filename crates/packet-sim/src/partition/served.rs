@@ -39,7 +39,7 @@ impl Fabric {
         let (class, size) = (packet.class(), packet.size);
         let Some(served) = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut())
         else {
-            unreachable!("the caller has checked that the port is served")
+            unreachable!("the caller must check that the port has `Served` state")
         };
         let origin = Origin { port: arrival, bound: link as u32 };
         let is_free = served.free_at <= now && !served.is_due && served.waiting == 0;
@@ -144,7 +144,7 @@ impl Fabric {
     fn ask_queue(&mut self, link: usize, slot: u32) -> Admit {
         let now = self.now;
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        let served = served.expect("the port must be served");
+        let served = served.expect("the port must have `Served` state");
         served.queue.push(now, slot, self.slab.get(slot))
     }
 
@@ -155,7 +155,7 @@ impl Fabric {
         let port = &mut self.links.ports[link];
         let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        let served = served.expect("the port must be served");
+        let served = served.expect("the port must have `Served` state");
         let waiting = served.joined(self.now, size, time, port, &mut self.links.states[link]);
         self.slab.set_origin(slot, origin);
         self.count_waiting(link, waiting);
@@ -173,7 +173,8 @@ impl Fabric {
         let port = &mut self.links.ports[link];
         let time = self.links.classes[port.class as usize].serialisation_of(packet, size);
         let served = self.links.specials[link].as_mut().and_then(|special| special.served.as_mut());
-        served.expect("the port must be served").given_up(size, time, port, &mut self.links.states[link]);
+        let served = served.expect("the port must have `Served` state");
+        served.given_up(size, time, port, &mut self.links.states[link]);
         self.release(node, link, class, size, arrival);
         arrival
     }
@@ -249,7 +250,7 @@ impl Fabric {
             let serving = heard_of || served.agent.is_some();
             debug_assert!(
                 !served.is_heard,
-                "the record of the previous packet in service must have been taken"
+                "the record of the previous packet must be removed before the next packet is sent"
             );
             if serving {
                 served.is_heard = true;

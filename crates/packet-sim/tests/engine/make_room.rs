@@ -1,6 +1,6 @@
 //! Tests of queues that drop waiting packets, and of queues that trim packets to their headers.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     Admit, Bytes, Class, DropReason, Duration, FlowControlAccount, Forwarder, HeaderInfo, Host, Input,

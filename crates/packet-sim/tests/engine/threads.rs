@@ -2,7 +2,7 @@
 //! into several calls. The fabrics are random, forwarders choose ports by the state of these ports, many events have
 //! equal times, and links fail and recover.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use proptest::prelude::*;
 use raddle_core::{

@@ -101,7 +101,7 @@ pub enum Error {
         len: usize,
     },
     /// The memory or the peer that the caller passed belongs to another domain.
-    #[error("{what} belongs to another domain")]
+    #[error("cannot use {what} of another domain")]
     Foreign {
         /// The object that belongs to another domain: `memory` or `a peer`.
         what: &'static str,

@@ -99,8 +99,8 @@ pub struct Shape {
 /// The ring's shape is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the capacity of a ring must be a power of two, 8 to 65,536 packets, of 1 to 1,048,576 bytes each (got \
-     {capacity} packets of {packet_bytes} bytes)"
+    "the capacity of a ring must be a power of two from 8 to 65,536 packets, and the maximum packet size \
+     must be 1 to 1,048,576 bytes (got {capacity} packets of {packet_bytes} bytes)"
 )]
 pub struct NoShape {
     /// Number of packets.
@@ -150,7 +150,7 @@ impl Shape {
     }
 
     /// Returns the slot of a packet that was pushed after `count` other packets.
-    #[allow(clippy::cast_possible_truncation, reason = "the number is below the capacity")]
+    #[allow(clippy::cast_possible_truncation, reason = "a slot's number is below the capacity")]
     const fn slot(self, count: u64) -> u32 {
         (count & (self.capacity as u64 - 1)) as u32
     }
@@ -173,7 +173,7 @@ const RECORD_TAG: u32 = u32::MAX;
 
 /// The other end has written an impossible value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the other end of a ring between machines has written {what} with an impossible value")]
+#[error("the peer has written an impossible value into a packet ring: {what}")]
 pub struct Broken {
     /// The word with the impossible value.
     pub what: &'static str,

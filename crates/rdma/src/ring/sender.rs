@@ -77,7 +77,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
             return Ok(());
         }
         if taken < self.taken || taken > self.pushed {
-            return Err(Broken { what: "a count of packets taken" });
+            return Err(Broken { what: "a count of received packets" });
         }
         (self.taken, self.beat) = (taken, beat);
         Ok(())
@@ -215,7 +215,7 @@ fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
 }
 
 /// Copies a packet's words. Fills the rest of the last word with zeros.
-#[allow(clippy::cast_possible_truncation, reason = "the last word has fewer than 8 bytes beyond the packet")]
+#[allow(clippy::cast_possible_truncation, reason = "the last word has at most 7 bytes after the packet")]
 fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     for (to, from) in payload.iter().zip(words) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::check::{self, Check};
 use super::*;
@@ -524,7 +524,7 @@ fn a_record_that_cannot_be_is_broken_and_an_old_one_is_ignored() {
     assert_eq!(pair.sender.room(), Ok(3), "its check does not hold");
     for (taken, beat) in [(9, 6), (2, 7), (u64::MAX, 8)] {
         record(taken, beat);
-        assert_eq!(pair.sender.room(), Err(Broken { what: "a count of packets taken" }), "{taken}");
+        assert_eq!(pair.sender.room(), Err(Broken { what: "a count of received packets" }), "{taken}");
         assert!(pair.sender.is_deserted(Duration::ZERO).is_err());
         assert!(matches!(pair.push(1), Err(Refused::Broken(_))));
     }

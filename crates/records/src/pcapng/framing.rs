@@ -44,7 +44,7 @@ fn addresses(packet: &Packet, frame: &mut Vec<u8>) {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use raddle_core::Header;

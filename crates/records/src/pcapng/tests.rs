@@ -1,6 +1,6 @@
 //! Parses the written captures by the rules of the pcapng format.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use raddle_wire::pfc::Pause;

@@ -100,7 +100,7 @@ impl Parameter {
     /// The default on a fabric whose fastest host link has `rate` and whose longest link has `delay`, limited to the
     /// range. `None` if the default is the same on every fabric.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn default_on(&self, rate: Rate, delay: Duration) -> Option<Value> {
         let grown =
             |number| self.growth.map(|growth| growth.of(number, rate, delay).min(self.range.1 as u64));
@@ -126,7 +126,7 @@ impl Parameter {
 
     /// The parameter's range in words and units, such as `from 1 ps to 60 s`.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn limits(&self) -> String {
         // All bounds except the bounds of fractions are whole numbers.
         let shown = |bound: f64| match self.default {
@@ -230,8 +230,8 @@ impl Settings {
     /// If there is no such parameter, or if the parameter does not allow the value.
     pub fn set(&mut self, name: &str, value: Value) {
         let place = self.parameters.iter().position(|parameter| parameter.name == name);
-        let place = place.unwrap_or_else(|| panic!("the scheme must declare `{name}`"));
-        assert!(self.parameters[place].allows(&value), "{name} does not allow {value:?}");
+        let place = place.unwrap_or_else(|| panic!("the scheme must declare the parameter `{name}`"));
+        assert!(self.parameters[place].allows(&value), "the parameter `{name}` does not allow {value:?}");
         self.values[place] = value;
     }
 

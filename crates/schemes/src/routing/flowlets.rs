@@ -37,8 +37,8 @@ choices! {
 pub(crate) const EXPIRY: Parameter = Parameter::choice(
     "expiry",
     Expiry::WORDS,
-    "how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by \
-     timestamps, after exactly t_fl",
+    "how long a flow must be idle until its flowlet ends: between t_fl and 2 t_fl (age_bit), or exactly t_fl \
+     (exact)",
 );
 
 /// The parameter `flowlets`.
@@ -51,8 +51,7 @@ pub(crate) const fn gap(default: Duration) -> Parameter {
     Parameter::new(
         "t_fl",
         Value::Duration(default),
-        "a gap longer than this between two packets begins a new \
-                    flowlet",
+        "idle time of a flow after which its next packet begins a new flowlet",
     )
     .within(1e3, 1e18)
 }
@@ -67,7 +66,7 @@ impl Flowlets {
     /// packet takes the flowlet's port. Otherwise the packet takes the port that `choose` returns. The argument of
     /// `choose` is the slot's last port, or `None` if the slot is unused or `ports` does not contain this port.
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "a slot holds a port of 16 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a slot holds a 16-bit port number")]
     pub(crate) fn port(
         &mut self,
         now: Time,

@@ -97,7 +97,7 @@ impl AdaptedCapacity {
     }
 
     /// The average round trip.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn rtt(&self) -> Duration {
         Duration::from_ps(self.rtt as u64)
     }
@@ -144,7 +144,7 @@ impl AdaptedCapacity {
     }
 
     /// Adapts the capacity to the arrivals up to `until`, and begins another interval.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn begin_interval(&mut self, now: Time, until: Time, flows: usize, most: f64) {
         let elapsed = until.since(self.since).as_ps() as f64;
         let round_trip = self.rtt.max(self.one_of_each(flows));
@@ -191,7 +191,7 @@ impl AdaptedCapacity {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
 
@@ -287,7 +287,7 @@ mod tests {
             capacity.joined(Time::ZERO, 1_500, 1, 1.0);
         }
         tick(&mut capacity, at_us(120), 1, 1.0);
-        assert_eq!(mbps(&capacity), 1_000, "packets that arrive at one instant give no arrival rate");
+        assert_eq!(mbps(&capacity), 1_000, "packets that arrive at the same instant define no arrival rate");
         // The second interval ends after one round trip (120 us), which is longer than the serialization delay of a
         // packet of the only flow.
         tick(&mut capacity, at_us(240), 1, 1.0);
@@ -330,9 +330,9 @@ mod tests {
         capacity.begins(at_us(1_005), 1_500, &PORT);
         assert_eq!(capacity.next_tick(), at_us(1_120));
         capacity.tick(at_us(1_120), 1, 1.0);
-        assert_eq!(capacity.next_tick(), at_us(1_240), "a packet arrived in the interval");
+        assert_eq!(capacity.next_tick(), at_us(1_240), "the timer runs on after an arrival");
         capacity.tick(at_us(1_240), 1, 1.0);
-        assert_eq!(capacity.next_tick(), at_us(1_360), "a packet waits in the queue");
+        assert_eq!(capacity.next_tick(), at_us(1_360), "the timer runs on while a packet waits");
         capacity.left(3_000);
         capacity.tick(at_us(1_360), 1, 1.0);
         assert_eq!(capacity.next_tick(), Time::NEVER);

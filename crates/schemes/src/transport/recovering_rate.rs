@@ -52,7 +52,7 @@ impl RecoveringRate {
     }
 
     /// Multiplies the current rate by `share`. The result is at least `least`, or line rate if line rate is less.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn cut(&mut self, now: Time, share: f64, least: Rate) {
         self.settle(now);
         self.rate = ((self.rate as f64 * share) as u64).max(least.as_bps().min(self.line_rate));

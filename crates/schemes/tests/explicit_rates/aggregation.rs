@@ -1,7 +1,7 @@
 //! The fabrics and flows of PDQ's evaluation (specifications/pdq.md §10), for transports chosen by name, in the packet
 //! engine.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowId, FlowKey, LinkErrors, LinkId, NodeId, Packet, PortAgent,

@@ -1,7 +1,7 @@
 //! PDQ in the packet engine: the oracles of specifications/pdq.md §13, and the results of Figures 6, 7, 9 and 10 of the
 //! paper.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::aggregation::{
     Bench, Case, DELAY, GBPS, Outcome, all_end, dumbbell, flow, least_mean_ms, query, tree,

@@ -1,7 +1,7 @@
 //! Helpers for tests of lossless fabrics in the packet engine: fabrics, flows, pauses, and hosts that stop their
 //! senders.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     Bytes, DropReason, Duration, Flow, FlowControlAccount, FlowId, Header, Host, Input, LinkId, NodeId,

@@ -1,7 +1,7 @@
 //! The share of each priority at a port with enhanced transmission selection, in the packet engine
 //! (specifications/cee.md §8.11, Fig. 4).
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::ethernet::{Lossless, crossbar, pause, run, scripted, stream};
 use raddle_core::{Flow, Header, LinkId, Packet, Process, Time};

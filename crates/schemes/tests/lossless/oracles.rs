@@ -1,6 +1,6 @@
 //! Required behaviour of lossless fabrics, exact or within the bounds of fluid models (specifications/cee.md §8).
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::ethernet::{
     Counted, Lossless, RATE, assert_lossless, carried, crossbar, flow, pause, run, scripted, shares, stream,

@@ -1,6 +1,6 @@
 //! Lossless fabrics lose no packet, and no flow waits for ever unless links form a cycle of dependencies.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::ethernet::{
     Counted, Lossless, RATE, assert_lossless, carried, change, crossbar, flow, pause, run, scripted, shares,

@@ -1,6 +1,6 @@
 //! A rack of R2C2 nodes, or of other nodes with R2C2's data plane, in the packet engine.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     DropReason, Duration, Flow, Header, Host, LinkId, NodeId, Packet, Parts, PortId, Rate, Report, Stream,

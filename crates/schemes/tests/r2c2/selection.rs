@@ -1,6 +1,6 @@
 //! Routing selection in a running rack (R2C2 §3.4).
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::rack::{Rack, assert_alike, assert_converged, rack, rack_under, torus};
 use raddle_allocate::selection::Utility;

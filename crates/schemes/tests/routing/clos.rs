@@ -1,6 +1,6 @@
 //! A Clos network in the packet engine, whose hosts send packets from a script or use TCP.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     DropReason, Duration, Flow, FlowKey, Forwarder, Header, Host, Input, LinkId, NodeId, Output, Packet,

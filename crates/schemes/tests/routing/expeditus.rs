@@ -1,6 +1,6 @@
 //! Expeditus in the packet engine: the exchange of loads and its times (specifications/expeditus.md §§5.5, 11.5).
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::clos::{
     AGGREGATIONS, CORES, Heard, LosesResponses, Seen, TESTBED, TORS, Traffic, datagram, fabric, plan, run,

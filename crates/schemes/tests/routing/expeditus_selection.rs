@@ -1,6 +1,6 @@
 //! End-to-end selections, simulated switch by switch, with given loads (specifications/expeditus.md §11.2).
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::clos::{AGGREGATIONS, CORES, TESTBED, TORS, datagram, fabric, plan};
 use raddle_core::{

@@ -1,6 +1,6 @@
 //! The routings that use flowlets (LetFlow, CONGA and HULA), with TCP in the packet engine.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{
     DropReason, Duration, Flow, FlowKey, Header, LinkId, NodeId, Packet, PortId, Rate, Report, Shim, Stream,

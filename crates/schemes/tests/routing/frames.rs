@@ -2,7 +2,7 @@
 //! an ECN mark and the IPv4 checksum of a marked packet. Links carry bytes. A switch decodes only the headers of a
 //! frame and copies the body.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::clos::{TESTBED, fabric};
 use raddle_core::{

@@ -1,6 +1,6 @@
 //! Routings that spread a flow's packets or flowcells, and weighted ECMP, with TCP in the packet engine.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{Duration, Flow, LinkId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Change, Config, LinkStats, Observer, PortSetup, Simulation};

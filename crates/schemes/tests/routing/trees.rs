@@ -1,6 +1,6 @@
 //! Up/down routing in trees, with TCP and UDP in the packet engine.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use raddle_core::{Bytes, Duration, Flow, FlowId, NodeId, Rate, Report, Stream, Time};
 use raddle_packet_sim::{Config, Observer, PortSetup, Simulation};

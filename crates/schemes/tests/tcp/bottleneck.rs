@@ -1,6 +1,6 @@
 //! TCP's congestion controls at one bottleneck: flows use the full link and share it, and DCTCP keeps the queue short.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::hosts::{Hosts, TCP, flow};
 use raddle_core::{Duration, Flow, NodeId, PortId, Rate, Time};

@@ -1,6 +1,6 @@
 //! Flows finish despite losses: incast into a short queue, and links that drop and corrupt packets at random.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use crate::hosts::{Hosts, TCP, flow};
 use proptest::prelude::*;

@@ -184,7 +184,7 @@ impl Clos {
     }
 
     /// Returns the location of hosts as seen from `node`.
-    #[allow(clippy::cast_possible_truncation, reason = "ports are counted in `u16`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number of ports of a node fits a `u16`")]
     pub(crate) fn below(&self, node: NodeId) -> Below {
         let level = self.level(node);
         let ClosSize { edges, hosts, .. } = self.size;
@@ -211,7 +211,7 @@ impl Clos {
     /// coordinates in which two nodes differ determine which levels the walk must touch. The distance is the
     /// length of the shortest walk that touches the lowest and the highest of these levels.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "a walk has a few steps")]
+    #[allow(clippy::cast_possible_truncation, reason = "a shortest path has few hops")]
     pub fn distance(&self, from: NodeId, to: NodeId) -> u32 {
         if from == to {
             return 0;

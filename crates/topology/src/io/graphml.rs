@@ -96,7 +96,7 @@ impl Document {
             Event::GeneralRef(entity) => self.reference(&entity)?,
             Event::Eof => {
                 if let Some(open) = self.open.last() {
-                    return Err(Problem::Syntax(format!("the file ends inside `{open}`")));
+                    return Err(Problem::Syntax(format!("the file ends inside the element `{open}`")));
                 }
                 if self.graph_at.is_none() {
                     return Err(Problem::Syntax(

@@ -69,8 +69,8 @@ fn graph<'a>(words: &[Word<'a>]) -> Result<(Graph, Vec<Word<'a>>), Misread> {
             (next("a link's rate")?, next("a link's delay")?, next("a link's error rate")?);
         if errors.number::<f64>("an error rate")? != 0.0 {
             return Err(errors.error(format!(
-                "the error rate must be 0 (got {}); for losses on all links give `loss` in [errors] of the \
-                 experiment",
+                "the error rate must be 0 (got {}); to lose packets on all links, set `loss` in [errors] of \
+                 the experiment",
                 errors.text
             )));
         }
@@ -99,7 +99,8 @@ fn quantity(word: &Word<'_>, what: &str, base: impl Fn(&str) -> Option<u64>) -> 
     let scale = base(unit).ok_or_else(|| word.error(format!("`{}` is not {what}", word.text)))?;
     scaled(number, scale).ok_or_else(|| {
         word.error(format!(
-            "`{}` must be a whole number of bits per second or of picoseconds, from 0 to 2^64 - 1",
+            "`{}` must equal a whole number of bits per second (a rate) or of picoseconds (a delay), \
+             from 0 to 2^64 - 1",
             word.text
         ))
     })
@@ -195,15 +196,18 @@ mod tests {
         );
         assert_eq!(
             link("0 2 1Gbps 1us 0.01"),
-            "line 3, column 15: the error rate must be 0 (got 0.01); for losses on all links give `loss` in [errors] of the experiment"
+            "line 3, column 15: the error rate must be 0 (got 0.01); to lose packets on all links, \
+             set `loss` in [errors] of the experiment"
         );
         assert_eq!(
             link("0 2 1Gbps 0.0001ns 0"),
-            "line 3, column 11: `0.0001ns` must be a whole number of bits per second or of picoseconds, from 0 to 2^64 - 1"
+            "line 3, column 11: `0.0001ns` must equal a whole number of bits per second (a rate) or \
+             of picoseconds (a delay), from 0 to 2^64 - 1"
         );
         assert_eq!(
             link("0 2 1Gbps -1us 0"),
-            "line 3, column 11: `-1us` must be a whole number of bits per second or of picoseconds, from 0 to 2^64 - 1"
+            "line 3, column 11: `-1us` must equal a whole number of bits per second (a rate) or of \
+             picoseconds (a delay), from 0 to 2^64 - 1"
         );
     }
 

@@ -118,7 +118,8 @@ pub enum Problem {
 pub enum WriteError {
     /// A link has no reverse direction.
     #[error(
-        "the link from node {from} to node {to} has no reverse link, and an undirected graph cannot represent that"
+        "the link from node {from} to node {to} has no reverse link; an undirected graph \
+         cannot represent a one-way link"
     )]
     OneWay {
         /// The node at the sending end.
@@ -127,7 +128,10 @@ pub enum WriteError {
         to: NodeId,
     },
     /// A link is [slowed](Topology::slowed).
-    #[error("the link from node {from} to node {to} is slowed, and the file format cannot represent that")]
+    #[error(
+        "the link from node {from} to node {to} runs below its line rate; the file format cannot \
+         represent a slowed link"
+    )]
     Slowed {
         /// The node at the sending end.
         from: NodeId,

@@ -101,7 +101,7 @@ fn attributes(element: &Map<String, Value>) -> Attributes {
 ///
 /// # Errors
 /// If a link has no reverse direction, or if a link is slowed.
-#[expect(clippy::missing_panics_doc, reason = "numbers and fixed names always form JSON")]
+#[expect(clippy::missing_panics_doc, reason = "numbers and constant strings always convert to JSON")]
 pub fn write_node_link(topology: &Topology) -> Result<String, WriteError> {
     let nodes = topology.nodes().map(|node| WrittenNode {
         id: node.0,
@@ -125,5 +125,5 @@ pub fn write_node_link(topology: &Topology) -> Result<String, WriteError> {
         nodes: nodes.collect(),
         edges: edges.collect(),
     };
-    Ok(serde_json::to_string_pretty(&written).expect("numbers and fixed names must form JSON"))
+    Ok(serde_json::to_string_pretty(&written).expect("numbers and constant strings must convert to JSON"))
 }

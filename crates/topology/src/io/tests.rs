@@ -180,7 +180,7 @@ fn graphml_errors_say_where() {
         ("<graphml>\n <graph/></graphml>".to_owned(), "line 2, column 2: `edgedefault` is missing"),
         (
             "<graphml>\n <graph edgedefault=\"undirected\">".to_owned(),
-            "line 2, column 34: the file ends inside `graph`",
+            "line 2, column 34: the file ends inside the element `graph`",
         ),
         (document(""), "line 3, column 1: the graph has no nodes"),
         (document("<node id='a'/>"), "line 4, column 1: `kind` is missing"),

@@ -36,7 +36,7 @@ pub enum Choice {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathsError {
     /// The fabric is not a BCube; only a BCube has parallel paths.
-    #[error("routing by parallel paths needs the topology BCube")]
+    #[error("routing over parallel paths needs a BCube topology")]
     NoBcube,
     /// Some paths have more links than packet headers can represent.
     #[error("a flow's path can have up to {longest} links, but packet headers have room for at most {most}")]
@@ -110,7 +110,7 @@ impl Paths {
     /// on a single path has only subflow 0. With [`Choice::Bcube`], successive subflows use successive parallel paths.
     /// Otherwise, each subflow has its own random choice.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the number is below `CHOICES`, a `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the choice is below `CHOICES`, which is a `u32`")]
     pub fn choice(&self, hash: u64, subflow: u32) -> u32 {
         match &self.finder {
             Finder::Bcube(cube) => subflow % cube.levels(),

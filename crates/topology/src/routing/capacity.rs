@@ -63,7 +63,7 @@ impl Routing {
     }
 
     fn link_of(&self, at: NodeId, port: PortId) -> (NodeId, Rate) {
-        let link = self.topology().link_at(at, port).expect("a productive port must have a link");
+        let link = self.topology().link_at(at, port).expect("a port on a shortest path must have a link");
         (link.to, link.rate)
     }
 }

@@ -148,7 +148,7 @@ impl General {
                 }
             }
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
-                panic!("a general graph must not be asked for the weights of `{protocol}`")
+                panic!("link weights of `{protocol}` are not available on a general graph")
             }
         }
         out.retain(|&(_, weight)| f64::from(weight) >= LEAST_WEIGHT);
@@ -189,7 +189,7 @@ impl General {
             }
             Protocol::Dor(Tie::Parity | Tie::Split | Tie::Plus) => self.dimension_order(src, dst, out),
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
-                panic!("a general graph must not be asked for a path of `{protocol}`")
+                panic!("paths of `{protocol}` are not available on a general graph")
             }
         }
     }
@@ -200,7 +200,7 @@ impl General {
             let pick = |count: usize| if count > 1 { rng.index(count) } else { 0 };
             let port = self.choose(at, dst, pick).expect("there must be a path to `dst`");
             out.push(port);
-            at = self.topology.link_at(at, port).expect("a productive port must have a link").to;
+            at = self.topology.link_at(at, port).expect("a port on a shortest path must have a link").to;
         }
     }
 

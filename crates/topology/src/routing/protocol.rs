@@ -61,19 +61,20 @@ const NAMES: [(&str, Protocol, &str); 10] = [
     (
         "dor",
         Protocol::Dor(Tie::Split),
-        "dimension order, lowest dimension first; if both directions of a ring are equally far, each packet draws \
-         a direction",
+        "dimension-order routing, lowest dimension first; if both directions around a ring are equally long, \
+         each packet takes a random direction",
     ),
     (
         "dor_parity",
         Protocol::Dor(Tie::Parity),
-        "dimension order, lowest dimension first; if both directions of a ring are equally far, up from even \
-         coordinates and down from odd coordinates",
+        "dimension-order routing, lowest dimension first; if both directions around a ring are equally long, \
+         packets go up from even coordinates and down from odd coordinates",
     ),
     (
         "dor_plus",
         Protocol::Dor(Tie::Plus),
-        "dimension order, lowest dimension first; up if both directions of a ring are equally far",
+        "dimension-order routing, lowest dimension first; if both directions around a ring are equally long, \
+         packets go up to higher coordinates",
     ),
     (
         "vlb",
@@ -84,16 +85,17 @@ const NAMES: [(&str, Protocol, &str); 10] = [
     (
         "wlb",
         Protocol::Wlb,
-        "weighted locality-aware routing, tori only: randomized local balance, which takes the short direction of a ring \
-         more often than the long direction (Singh et al., SPAA 2002)",
+        "weighted locality-aware routing, tori only (randomized local balance; Singh et al., SPAA 2002): \
+         packets take the short direction of a ring more often than the long direction",
     ),
     (
         "wlb_hop",
         Protocol::WlbHop,
-        "like wlb, but without a waypoint: each hop takes a random dimension, in its drawn direction",
+        "like wlb, but without a waypoint: each packet draws its direction in each dimension, and each hop \
+         follows a random dimension",
     ),
     ("romm", Protocol::Romm, "wlb restricted to shortest paths, tori only (Nesson and Johnsson, SPAA 1995)"),
-    ("ecmp", Protocol::Ecmp, "each flow takes one shortest path, selected by a hash of the flow's key"),
+    ("ecmp", Protocol::Ecmp, "each flow takes one shortest path, selected by a hash of the flow"),
 ];
 
 impl Protocol {

@@ -147,7 +147,7 @@ impl Torus {
         ways
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 nodes")]
     pub(super) fn sample(
         &self,
         protocol: Protocol,
@@ -188,7 +188,9 @@ impl Torus {
                 self.break_ties(&mut ways, rng);
                 self.by_waypoint(ways, rng, out);
             }
-            Protocol::Ecmp => panic!("the caller must draw an `ecmp` path as `rps`, seeded by the flow"),
+            Protocol::Ecmp => {
+                panic!("the caller must draw `ecmp` paths as `rps` paths, with a seed from the flow")
+            }
         }
     }
 
@@ -297,7 +299,7 @@ impl Torus {
     /// `ways`. Each half of the route takes the dimensions in a random order.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a torus has few dimensions, each of at most 256 nodes"
+        reason = "a torus has at most 16 dimensions of at most 256 nodes each"
     )]
     fn by_waypoint(&self, ways: [Way; MAX_DIMS], rng: &mut Stream, out: &mut Vec<PortId>) {
         let dims = self.dims().len();
@@ -361,7 +363,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a torus has few dimensions, each of at most 256 nodes"
+        reason = "a torus has at most 16 dimensions of at most 256 nodes each"
     )]
     fn link(&self, moved: &[&[u32]; MAX_DIMS], node: u32, port: u16) -> LinkId {
         let at = self.place(NodeId(node));
@@ -378,7 +380,7 @@ impl Torus {
             Protocol::WlbHop => 3,
             Protocol::Romm => 4,
             Protocol::Dor(_) | Protocol::Vlb | Protocol::Ecmp => {
-                panic!("the weights of `{protocol}` are not stored by offset")
+                panic!("the cache of link weights has no rows for `{protocol}`")
             }
         };
         let rows = self.rows[place].get_or_init(|| (0..self.grid.nodes()).map(|_| OnceLock::new()).collect());
@@ -387,7 +389,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "nodes and ports fit their types, and an `f32` is precise enough for a weight"
+        reason = "node and port numbers fit in their types, and an `f32` is precise enough for a weight"
     )]
     fn row_from_zero(&self, protocol: Protocol, offset: u32) -> Box<[Entry]> {
         let ports = 2 * self.dims().len();
@@ -406,7 +408,7 @@ impl Torus {
         let dst = NodeId(offset);
         let mut closer = |at: NodeId, out: &mut Vec<(LinkId, NodeId)>| {
             self.productive(at, dst, |port| {
-                let next = self.grid.neighbour(at, port).expect("a productive port must have a link");
+                let next = self.grid.neighbour(at, port).expect("a port on a shortest path must have a link");
                 out.push((LinkId::of(at.index() * ports + port.index()), next));
             });
         };
@@ -451,7 +453,7 @@ impl Torus {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "nodes and ports fit their types, and an `f32` is precise enough for a weight"
+        reason = "node and port numbers fit in their types, and an `f32` is precise enough for a weight"
     )]
     fn valiant_weights(&self, src: NodeId, dst: NodeId, out: &mut Vec<(LinkId, f32)>) {
         let (scattered, gathered) = self.valiant.get_or_init(|| self.valiant_from_zero());

@@ -154,7 +154,7 @@ impl Xgft {
     #[must_use]
     pub fn subtree_digit(&self, node: NodeId, i: usize) -> u32 {
         let level = self.level(node);
-        assert!(level < i && i <= self.levels(), "a vertex of level {level} has no digit p_{i}");
+        assert!(level < i && i <= self.levels(), "the label of a node at level {level} has no digit p_{i}");
         let (subtree, _) = self.place(node, level);
         subtree / (self.below[i - 1] / self.below[level]) % self.size.children[i - 1]
     }
@@ -166,7 +166,7 @@ impl Xgft {
     #[must_use]
     pub fn plane_digit(&self, node: NodeId, i: usize) -> u32 {
         let level = self.level(node);
-        assert!(0 < i && i <= level, "a vertex of level {level} has no digit u_{i}");
+        assert!(0 < i && i <= level, "the label of a node at level {level} has no digit u_{i}");
         let (_, plane) = self.place(node, level);
         plane / self.planes[i - 1] % self.size.parents[i - 1]
     }

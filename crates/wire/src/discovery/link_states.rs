@@ -72,7 +72,7 @@ impl HeaderInfo for LinkStates {
         Self::FRONT + self.states.len() * LinkState::LEN
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "a packet has at most `MOST` link states")]
+    #[allow(clippy::cast_possible_truncation, reason = "a packet has at most 30 link states")]
     fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
         let count = self.states.len();
         assert!((1..=Self::MOST).contains(&count), "a packet must have 1 to 30 link states (got {count})");
@@ -109,7 +109,7 @@ impl HeaderInfo for LinkStates {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use crate::Header;

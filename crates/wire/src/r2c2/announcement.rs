@@ -135,7 +135,8 @@ impl HeaderInfo for Announcement {
     }
 
     fn encode_header(&self, _payload: &[u8], out: &mut Vec<u8>) {
-        self.encode(out).expect("there must be at most 300 assignments, with protocols below 16");
+        self.encode(out)
+            .expect("an announcement must have at most 300 assignments, with protocol numbers below 16");
     }
 
     fn is_in(bytes: &[u8]) -> bool {

@@ -68,7 +68,10 @@ impl Data {
 
     /// Returns the header's bytes, with the type byte `kind`.
     pub(super) fn encode_as(&self, kind: u8, payload: &[u8]) -> [u8; Self::LEN] {
-        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than `plen`");
+        debug_assert!(
+            payload.len() <= self.plen.into(),
+            "the payload must not be longer than the header field `plen`"
+        );
         let mut bytes = [0; Self::LEN];
         bytes[..4].copy_from_slice(&[kind, self.rlen, 0, self.flags]);
         put32(&mut bytes, 4, self.flow);

@@ -32,7 +32,7 @@ impl Digest {
 
     /// Returns the digest's bytes.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the hash is written in two halves")]
+    #[allow(clippy::cast_possible_truncation, reason = "each cast keeps one half of the hash")]
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         bytes[0] = Self::TYPE;

@@ -51,7 +51,7 @@ impl Route {
     /// hops than fit at `hop_bits` bits per hop. For hops beyond this capacity, the result is an arbitrary port.
     #[inline]
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "a hop has at most 16 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "a hop's port number has at most 16 bits")]
     pub const fn port(self, hop: u8, hop_bits: u32) -> u16 {
         let shift = hop as u32 * hop_bits;
         (u128::from_be_bytes(self.0).wrapping_shl(shift) >> (128 - hop_bits)) as u16
@@ -76,7 +76,7 @@ fn checked(port: u16, used: u32, hop_bits: u32) -> Result<u128, Error> {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -71,7 +71,7 @@ impl Snapshot {
     /// # Panics
     /// If there are more than [`MAX_FLOWS`](Self::MAX_FLOWS) flows.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "a packet is at most 1,498 bytes")]
+    #[allow(clippy::cast_possible_truncation, reason = "a packet has at most 1,498 bytes")]
     pub const fn plen(flows: usize) -> u16 {
         assert!(flows <= Self::MAX_FLOWS);
         (FIXED + flows * FlowState::LEN) as u16

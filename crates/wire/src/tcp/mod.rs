@@ -79,7 +79,10 @@ impl Segment {
     /// an IPv4 packet.
     #[allow(clippy::cast_possible_truncation, reason = "a TCP header has at most 60 bytes")]
     pub fn encode(&self, payload: &[u8], out: &mut Vec<u8>) {
-        debug_assert!(payload.len() <= self.plen.into(), "the payload must not be longer than `plen`");
+        debug_assert!(
+            payload.len() <= self.plen.into(),
+            "the payload must not be longer than the header field `plen`"
+        );
         let len = self.wire_len();
         let body_len = len - ipv4::LEN + usize::from(self.plen);
         let network =

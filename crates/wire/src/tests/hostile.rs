@@ -2,7 +2,7 @@
 //! again. In the first test, the checksums of about half of the inputs are corrected, so that these inputs reach the
 //! code after the checksum tests.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::properties::any_header;
 use super::*;

@@ -1,7 +1,7 @@
 //! Oracle O7 of specifications/r2c2.md as properties: round trips of every built-in header, and decoders under
 //! arbitrary bytes.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 

@@ -158,10 +158,8 @@ fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     let (receiver, sender) = match uneven {
         Uneven::FromAny { receiver } => {
             let Place { line, column, .. } = trace.blocks[receiver as usize];
-            let problem = format!(
-                "the number of messages that rank {receiver} receives differs from the number \
-                                   sent to it"
-            );
+            let problem =
+                format!("rank {receiver} must receive as many messages as are sent to rank {receiver}");
             return Misread { line, column, problem };
         }
         Uneven::Pair { receiver, sender } => (receiver, sender),
@@ -189,11 +187,12 @@ fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     }
     let differs = tags.iter().find(|(_, tally)| tally.sends != tally.receives);
     let (&tag, &Tally { sends, receives, send_line, receive_line }) =
-        differs.expect("the sends and receives of a tag must differ in number");
+        differs.expect("the numbers of sends and receives must differ for some tag");
     let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
     let line = if sends > receives { send_line } else { receive_line };
     let problem = format!(
-        "rank {sender} sends {sends} messages with {tag} to rank {receiver}, and rank {receiver} receives {receives}"
+        "rank {sender} sends {sends} messages with {tag} to rank {receiver}, but rank {receiver} receives \
+         {receives}"
     );
     Misread { line, column: 1, problem }
 }

@@ -222,7 +222,8 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
             Some(&slot) => Ok(Some(slot)),
             None if self.finished.contains(label) => Ok(None),
             None => Err(wrong(
-                "a label of this dependency is not defined before it; define both operations first",
+                "this dependency uses a label that is not yet defined; define both operations before the \
+                 dependency",
             )),
         };
         let (after, before) = (find(after)?, find(before)?);
@@ -231,8 +232,8 @@ impl<P: Iterator<Item = Result<Line, Misread>>> Order<P> {
         };
         let Some(after) = after.filter(|slot| !late(slot)) else {
             let problem = format!(
-                "this dependency is more than {} statements after the operation that it delays, which may already \
-                 have begun; move it closer to the operation",
+                "this dependency is more than {} statements after the operation that it delays; the \
+                 operation may already have begun, so move the dependency closer to the operation",
                 self.window
             );
             return Err(wrong(&problem));

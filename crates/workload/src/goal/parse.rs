@@ -29,7 +29,7 @@ pub(super) fn read_rank<R: BufRead>(lexer: &mut Lexer<R>, rank: u32) -> Result<(
     rest.keyword("rank")?;
     let word = rest.word("a rank")?;
     if number::<u32>(word, "a rank")? != rank {
-        return Err(word.error(&format!("rank {rank}, since ranks must be in order")));
+        return Err(word.error(&format!("rank {rank} (ranks must be in order)")));
     }
     rest.end()?;
     if words.end == End::Line {
@@ -142,8 +142,8 @@ impl<'a> Rest<'a> {
         match self.words.get(self.next) {
             None => Ok(()),
             Some(word) => Err(word.error(
-                "the end of the statement (`send` and `recv` may end with `tag N`, `cpu N` and `nic N` \
-                 in this order, `calc` with `cpu N`)",
+                "the end of the statement (`send` and `recv` accept the options `tag N`, `cpu N` and `nic N` \
+                 in this order; `calc` accepts only `cpu N`)",
             )),
         }
     }
@@ -220,10 +220,10 @@ fn label(names: &mut Names, word: Word<'_>) -> Result<super::Label, Misread> {
     let is_label = word.text.first().is_some_and(u8::is_ascii_alphabetic)
         && word.text.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_label {
-        return Err(word.error("a label: a letter, then letters, digits and `_`"));
+        return Err(word.error("a label (a letter, then letters, digits and `_`)"));
     }
     names.label(word.text).ok_or_else(|| {
-        word.error("one of this rank's 65,536 different label names (without the numbers at their end)")
+        word.error("at most 65,536 different label names per rank (not counting the numbers at their end)")
     })
 }
 
@@ -233,7 +233,7 @@ fn any<'a, T>(word: Word<'a>, read: impl Fn(Word<'a>) -> Result<T, Misread>) -> 
 }
 
 fn rank(word: Word<'_>, ranks: u32) -> Result<u32, Misread> {
-    let need = || format!("a rank, 0 to {} (after `from`, also -1: any rank)", ranks - 1);
+    let need = || format!("a rank from 0 to {} (after `from`, -1 means any rank)", ranks - 1);
     let rank = decimal(word.text).filter(|&rank| rank < u64::from(ranks));
     rank.and_then(|rank| u32::try_from(rank).ok()).ok_or_else(|| word.error(&need()))
 }

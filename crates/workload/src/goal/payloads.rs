@@ -34,7 +34,7 @@ impl Payloads {
     /// If a flow in flight already has that name.
     pub(super) fn put(&self, key: FlowKey, message: Message) {
         let before = self.shard(key).insert(key, message);
-        assert!(before.is_none(), "two flows in flight have the name {:#x}", key.0);
+        assert!(before.is_none(), "two flows in flight have the same key {:#x}", key.0);
     }
 
     /// Removes and returns the message of a delivered flow; `None` if the flow is not a message of a rank.

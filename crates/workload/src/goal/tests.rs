@@ -100,7 +100,7 @@ fn malformed_text_is_refused_at_its_place() {
     assert_eq!(error("num_ranks 0"), "line 1, column 11: expected at least 1 rank, found `0`");
     assert_eq!(
         error("num_ranks 2\n\nrank 1 {\n}"),
-        "line 3, column 6: expected rank 0, since ranks must be in order, found `1`"
+        "line 3, column 6: expected rank 0 (ranks must be in order), found `1`"
     );
     assert_eq!(error("num_ranks 2\nrank 0 {\n}\n"), "line 4, column 1: `rank` is missing");
     assert_eq!(
@@ -127,14 +127,15 @@ fn malformed_text_is_refused_at_its_place() {
     assert!(error("\n send xb to 1").starts_with("line 3, column 7: in rank 0: expected a number of bytes"));
     assert_eq!(
         error("\n send 8b to 2"),
-        "line 3, column 13: in rank 0: expected a rank, 0 to 1 (after `from`, also -1: any rank), found `2`"
+        "line 3, column 13: in rank 0: expected a rank from 0 to 1 (after `from`, -1 means any rank), \
+         found `2`"
     );
     assert_eq!(error("\n send 8b from 1"), "line 3, column 10: in rank 0: expected `to`, found `from`");
     assert!(error("\n recv 8b from -2").starts_with("line 3, column 15:"));
     assert!(error("\n send 8b to 1 cpu 0 tag 7").starts_with("line 3, column 21:"));
     assert!(error("\n send 8b to 1 tag 4294967296").starts_with("line 3, column 19:"));
     assert!(error("\n calc 8 cpu 256").starts_with("line 3, column 13:"));
-    assert!(error("\n 1l: calc 8").starts_with("line 3, column 2: in rank 0: expected a label: a letter"));
+    assert!(error("\n 1l: calc 8").starts_with("line 3, column 2: in rank 0: expected a label (a letter"));
     assert!(error("\n l-1: calc 8").starts_with("line 3, column 2:"));
     assert!(
         error("\n calc 8\nrank 1 {")
@@ -205,20 +206,20 @@ fn sends_and_receives_match_in_number() {
         |first: &str, second: &str| format!("num_ranks 2\nrank 0 {{\n{first}\n}}\nrank 1 {{\n{second}\n}}");
     assert_eq!(
         error(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from 0 tag 4")),
-        "line 3, column 1: rank 0 sends 1 messages with tag 3 to rank 1, and rank 1 receives 0"
+        "line 3, column 1: rank 0 sends 1 messages with tag 3 to rank 1, but rank 1 receives 0"
     );
     assert_eq!(
         error(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from 0 tag 4\nrecv 8b from 0 tag 4")),
-        "line 3, column 1: rank 0 sends 1 messages with tag 3 to rank 1, and rank 1 receives 0"
+        "line 3, column 1: rank 0 sends 1 messages with tag 3 to rank 1, but rank 1 receives 0"
     );
     assert_eq!(
         error(&text("send 8b to 1 tag 2\nsend 8b to 1 tag 3", "recv 8b from 0 tag 4\nrecv 8b from 0 tag 1")),
-        "line 8, column 1: rank 0 sends 0 messages with tag 1 to rank 1, and rank 1 receives 1"
+        "line 8, column 1: rank 0 sends 0 messages with tag 1 to rank 1, but rank 1 receives 1"
     );
     trace(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from 0 tag 4\nrecv 8b from -1 tag 3"));
     trace(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from 0 tag 4\nrecv 8b from 0 tag -1"));
     assert_eq!(
         error(&text("send 8b to 1 tag 3\nsend 8b to 1 tag 4", "recv 8b from -1 tag 4")),
-        "line 6, column 9: the number of messages that rank 1 receives differs from the number sent to it"
+        "line 6, column 9: rank 1 must receive as many messages as are sent to rank 1"
     );
 }

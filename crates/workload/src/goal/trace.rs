@@ -93,7 +93,7 @@ impl Trace {
 
     /// Returns the number of ranks.
     #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "a file gives its number of ranks as a `u32`")]
+    #[expect(clippy::missing_panics_doc, reason = "the number of ranks in a file fits in a `u32`")]
     pub fn ranks(&self) -> u32 {
         u32::try_from(self.blocks.len()).expect("the number of ranks must fit 32 bits")
     }

@@ -60,56 +60,63 @@ impl Known {
 pub const KNOWN: [Known; 9] = [
     Known {
         name: "bt",
-        summary: "NAS BT, block-tridiagonal solver: sweeps over the ranks; the number of ranks is a square",
+        summary: "NAS BT (block-tridiagonal solver): sweeps across the ranks in each dimension; \
+                  the number of ranks must be a square",
         scale: Some(10),
         build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Bt::new(class, ranks)?))),
     },
     Known {
         name: "cg",
-        summary: "NAS CG, conjugate gradients: sums over rows of ranks and a transposition; the number of ranks is \
-                  a power of two",
+        summary: "NAS CG (conjugate gradients): sums over rows of ranks, and a transposition; the number of \
+                  ranks must be a power of two",
         scale: Some(10),
         build: Build::Nas(Class::D, |class, ranks| Ok(Arc::new(Cg::new(class, ranks)?))),
     },
     Known {
         name: "ft",
-        summary: "NAS FT, Fourier transform: all to all; the number of ranks is a power of two",
+        summary: "NAS FT (Fourier transform): all-to-all exchange; the number of ranks must be a power of \
+                  two",
         scale: Some(30),
         build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Ft::new(class, ranks)?))),
     },
     Known {
         name: "is",
-        summary: "NAS IS, integer sort: sums of buckets, all to all; the number of ranks is a power of two",
+        summary: "NAS IS (integer sort): sums of bucket sizes, and an all-to-all exchange; the number of \
+                  ranks must be a power of two",
         scale: Some(1_000),
         build: Build::Nas(Class::A, |class, ranks| Ok(Arc::new(Is::new(class, ranks)?))),
     },
     Known {
         name: "mg",
-        summary: "NAS MG, multigrid: faces in three dimensions, on all levels; the number of ranks is a power of two",
+        summary: "NAS MG (multigrid): exchange of faces in three dimensions on all grid levels; \
+                  the number of ranks must be a power of two",
         scale: Some(100),
         build: Build::Nas(Class::C, |class, ranks| Ok(Arc::new(Mg::new(class, ranks)?))),
     },
     Known {
         name: "wrf",
-        summary: "like the weather model WRF: halos in two dimensions, few large and many small",
+        summary: "like the weather model WRF: halo exchange in two dimensions, with few large and many small \
+                  messages",
         scale: Some(100),
         build: Build::Halo(Halo::wrf),
     },
     Known {
         name: "namd",
-        summary: "like the molecular dynamics of NAMD: 26 neighbours in three dimensions with wrap-around",
+        summary: "like the molecular dynamics code NAMD: exchange with 26 neighbours in three dimensions, \
+                  with wrap-around",
         scale: None,
         build: Build::Halo(Halo::namd),
     },
     Known {
         name: "liso",
-        summary: "like the solver LISO: small halos in two dimensions",
+        summary: "like the solver LISO: halo exchange in two dimensions, with small messages",
         scale: Some(10),
         build: Build::Halo(Halo::liso),
     },
     Known {
         name: "airbus",
-        summary: "like the flow around an aircraft: faces in three dimensions and a sum",
+        summary: "like a simulation of the flow around an aircraft: exchange of faces in three dimensions, \
+                  and a sum over all ranks",
         scale: None,
         build: Build::Halo(Halo::airbus),
     },

@@ -94,8 +94,12 @@ impl Traffic {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { from, to, here, there } = self;
-        write!(f, "rank {from} to rank {to}: {} messages with {} B in total", here.messages, here.bytes)?;
-        write!(f, " against {} with {} B", there.messages, there.bytes)
+        write!(
+            f,
+            "rank {from} to rank {to}: the first program sends {} messages with {} B in total",
+            here.messages, here.bytes
+        )?;
+        write!(f, ", and the other program sends {} messages with {} B in total", there.messages, there.bytes)
     }
 }
 
@@ -129,10 +133,14 @@ mod tests {
         let there = traffic(&[(0, 1, 109), (1, 2, 112), (3, 4, 100), (4, 5, 1)]);
         let differ: Vec<_> = here.differences(&there, 0.1).iter().map(ToString::to_string).collect();
         let expected = [
-            "rank 1 to rank 2: 1 messages with 100 B in total against 1 with 112 B",
-            "rank 2 to rank 3: 1 messages with 100 B in total against 0 with 0 B",
-            "rank 3 to rank 4: 2 messages with 100 B in total against 1 with 100 B",
-            "rank 4 to rank 5: 0 messages with 0 B in total against 1 with 1 B",
+            "rank 1 to rank 2: the first program sends 1 messages with 100 B in total, and the other program \
+             sends 1 messages with 112 B in total",
+            "rank 2 to rank 3: the first program sends 1 messages with 100 B in total, and the other program \
+             sends 0 messages with 0 B in total",
+            "rank 3 to rank 4: the first program sends 2 messages with 100 B in total, and the other program \
+             sends 1 messages with 100 B in total",
+            "rank 4 to rank 5: the first program sends 0 messages with 0 B in total, and the other program \
+             sends 1 messages with 1 B in total",
         ];
         assert_eq!(differ, expected);
         assert!(here.differences(&here, 0.0).is_empty());

@@ -270,7 +270,7 @@ fn shift(pattern: &'static str, hosts: &[NodeId], by: usize) -> Result<Vec<(Node
 }
 
 /// Draws a uniformly random permutation, without fixed points, of a random subset of the hosts.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 fn permutation(
     hosts: &[NodeId],
     fraction: f64,

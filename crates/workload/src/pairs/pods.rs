@@ -95,7 +95,7 @@ impl Pods {
             return Err(bad(
                 "sum of staggered probabilities",
                 &(edge + pod),
-                "at most 1, with no negative probability",
+                "at most 1, and each probability at least 0",
             ));
         }
         if edge > 0.0 && self.rack < 2 {

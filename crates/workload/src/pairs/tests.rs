@@ -263,7 +263,7 @@ fn impossible_patterns_of_pods_are_refused() {
         (
             Pairs::RandomOtherPod,
             clos([1, 1, 1, 0, 4], TEN_GBPS),
-            "the random-other-pod pattern needs at least 2 pods, or 2 leaves of a leaf-spine",
+            "the random-other-pod pattern needs at least 2 pods, or at least 2 leaves of a leaf-spine",
         ),
         (inter_pod(&[0, 3]), tree.clone(), "the pod must be a pod of the topology, counted from 0 (got 3)"),
         (inter_pod(&[1]), tree.clone(), "the number of pods must be at least 2 (got 1)"),
@@ -271,7 +271,7 @@ fn impossible_patterns_of_pods_are_refused() {
         (
             staggered(0.6, 0.5),
             tree,
-            "the sum of staggered probabilities must be at most 1, with no negative probability (got 1.1)",
+            "the sum of staggered probabilities must be at most 1, and each probability at least 0 (got 1.1)",
         ),
         (
             staggered(0.1, 0.0),

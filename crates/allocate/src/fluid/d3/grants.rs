@@ -47,7 +47,7 @@ pub(super) struct Grant {
 }
 
 impl Link {
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(super) fn new(line_bps: f64, unit_bps: f64) -> Self {
         let capacity = (line_bps / unit_bps) as u64;
         Self { capacity, line_bps, rest: capacity, ..Self::default() }
@@ -84,7 +84,7 @@ impl Link {
 }
 
 impl Reservation {
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn units(&self, bps: f64) -> u64 {
         (bps / self.unit_bps) as u64
     }

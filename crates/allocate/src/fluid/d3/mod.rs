@@ -17,7 +17,7 @@
 //! may change as a result. At multiples of [`REFRESH`], the policy goes through all flows to find those that update
 //! their requests. Apart from this, flows without deadlines take as much time as under [`MaxMin`](crate::MaxMin).
 
-#![allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+#![allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 flows")]
 
 mod grants;
 

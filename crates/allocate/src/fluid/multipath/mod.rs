@@ -140,7 +140,7 @@ impl Subflows {
     }
 
     /// Reports the changed rates of touched flows, and computes when to examine each touched flow next.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn report(&mut self, now: Time, changes: &mut Changes) {
         for slot in self.touched.drain(..) {
             let flow = &mut self.flows[slot as usize];
@@ -219,7 +219,7 @@ impl Fluid for Subflows {
         slot as usize
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 flows")]
     fn remove(&mut self, now: Time, slot: usize) {
         let flow = &mut self.flows[slot];
         assert!(!flow.subflows.is_empty(), "the slot must contain a flow");

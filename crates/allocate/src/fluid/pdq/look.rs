@@ -100,7 +100,7 @@ impl Criticality {
 
     /// Schedules the next examinations of a flow, at most two, under the assumption that all flows keep their current
     /// rates.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(super) fn look_later(&mut self, now: Time, flow: u32) {
         let member = &mut self.flows[flow as usize];
         member.version = member.version.wrapping_add(1);

@@ -197,7 +197,7 @@ impl Criticality {
     }
 
     /// Moves a flow to another class.
-    #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 flows")]
     pub(crate) fn set_class(&mut self, now: Time, slot: usize, class: u8) {
         if self.flows[slot].class != class {
             self.rekey(now, slot as u32, |flow| flow.class = class);
@@ -228,7 +228,7 @@ impl Criticality {
     }
 
     /// Adds `bits` to the bits that the flow in a slot has to send.
-    #[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 flows")]
     pub(crate) fn add_bits(&mut self, now: Time, slot: usize, bits: f64) {
         self.rekey(now, slot as u32, |flow| {
             flow.remaining_bits = flow.remaining_bits(now) + bits;

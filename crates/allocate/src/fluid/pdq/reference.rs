@@ -5,7 +5,7 @@ use raddle_core::Time;
 
 /// Returns the correct rates at `now`, in bit/s, indexed by flow slot. The rates are computed from the bits that the
 /// flows have left.
-#[allow(clippy::cast_possible_truncation, reason = "flows are counted in `u32`")]
+#[allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 flows")]
 pub(super) fn rates(of: &Criticality, now: Time) -> Vec<f64> {
     let mut order: Vec<usize> = (0..of.flows.len()).filter(|&slot| of.flows[slot].live).collect();
     order.sort_by_key(|&slot| of.key(now, slot as u32));

@@ -78,7 +78,7 @@ impl Recorded {
             if chosen.contains(&id) {
                 parts.host = parts.host.map(|host| {
                     let (host, recording) = record(host, is_control);
-                    listen.send((id, recording)).expect("the receiver must exist until all nodes are made");
+                    listen.send((id, recording)).expect("the receiver must be open while nodes are built");
                     host
                 });
             }
@@ -158,9 +158,9 @@ impl Recorded {
 
 /// Adds up the times of each computation over two replays.
 fn add_up(mut sums: Vec<(Time, f64)>, times: Vec<(Time, f64)>) -> Vec<(Time, f64)> {
-    assert_eq!(sums.len(), times.len(), "every replay of a recording must compute at the same times");
+    assert_eq!(sums.len(), times.len(), "every replay of a recording must compute rates at the same times");
     for ((due, sum), (again, seconds)) in sums.iter_mut().zip(times) {
-        assert_eq!(*due, again, "every replay of a recording must compute at the same times");
+        assert_eq!(*due, again, "every replay of a recording must compute rates at the same times");
         *sum += seconds;
     }
     sums

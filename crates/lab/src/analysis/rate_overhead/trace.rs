@@ -35,7 +35,7 @@ impl Replay {
     /// The lifetimes of `flows`, which must be sorted by start. Each flow is a fluid that is sent at its max-min fair
     /// rate. The flows' own weights, priorities and application rates are ignored.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub fn lifetimes(&self, flows: &[Flow]) -> Vec<Lifetime> {
         let mut lifetimes: Vec<Lifetime> = flows
             .iter()

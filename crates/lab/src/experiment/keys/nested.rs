@@ -48,7 +48,7 @@ nested!(Tables, Value::Array(_), "a list", "[{ … }]", { "type": "array", "item
 nested!(
     Kinded,
     Value::Table(_) | Value::String(_),
-    "a kind, or a table with `kind` and its parameters",
+    "the name of a kind, or a table with `kind` and its parameters",
     "{ kind = \"…\" }",
     { "type": ["string", "object"] }
 );

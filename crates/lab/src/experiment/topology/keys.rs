@@ -44,7 +44,7 @@ const fn nodes(name: &'static str) -> Key<u32> {
 key! {
     /// Number of nodes in each dimension.
     pub(super) DIMS: Vec<u32> = Key::new("dims").required().example("[8, 8, 8]").such(
-        "one or more numbers of at least 2, with at most 2^24 nodes in all",
+        "one or more numbers of at least 2, with a product of at most 2^24",
         |dims: &Vec<u32>| {
             let nodes = dims.iter().try_fold(1_u64, |nodes, &k| nodes.checked_mul(k.into()));
             !dims.is_empty() && dims.iter().all(|&k| k >= 2) && nodes.is_some_and(|n| n <= MOST_NODES)
@@ -156,7 +156,7 @@ pub(super) static KINDS: &[Kind] = &[
     },
     Kind {
         name: "bcube",
-        words: "n^(k+1) servers that forward, with k + 1 ports each, under k + 1 levels of n-port switches",
+        words: "n^(k+1) forwarding servers with k + 1 ports each, and k + 1 levels of n-port switches",
         keys: &[&SWITCH_PORTS, &BCUBE_K],
     },
     Kind {
@@ -172,7 +172,7 @@ pub(super) static KINDS: &[Kind] = &[
     Kind { name: "single_switch", words: "hosts around one switch", keys: &[&HOSTS] },
     Kind {
         name: "file",
-        words: "a graph from a file, which gives the rate and delay of each link",
+        words: "a graph from a file with the rate and delay of each link",
         keys: &[&FILE, &FORMAT],
     },
 ];

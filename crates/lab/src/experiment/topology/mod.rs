@@ -202,7 +202,7 @@ impl TopologySpec {
         };
         let topology = built.map_err(|error| {
             let hint = match error {
-                BuildError::Apart { .. } => "give at least three `network_ports`",
+                BuildError::Apart { .. } => "set `network_ports` to at least 3",
                 _ => "choose a smaller topology",
             };
             out_of_range(&self.at, error.to_string(), hint)
@@ -242,8 +242,8 @@ fn clos_size(section: &mut Section<'_>, kind: &str) -> Result<ClosSize, Problem>
             let (pods, edges) = (section.read(&PODS)?, section.read(&EDGES_PER_POD)?);
             let (aggregations, cores) =
                 (section.read(&AGGREGATIONS_PER_POD)?, section.read(&CORES_PER_PLANE)?);
-            let hint = "give a number above 0, or `pods = 1`";
-            let what = "`cores_per_plane` must be greater than 0 to join several pods";
+            let hint = "set `cores_per_plane` to at least 1, or set `pods = 1`";
+            let what = "`cores_per_plane` must be greater than 0 if there are several pods";
             section.ensure(pods == 1 || cores > 0, &CORES_PER_PLANE, what, hint)?;
             let hosts = section.read(&HOSTS_PER_EDGE)?;
             Ok(ClosSize { pods, edges, aggregations, cores, hosts })
@@ -259,8 +259,8 @@ fn xgft_size(section: &mut Section<'_>) -> Result<XgftSize, Problem> {
         below == above,
         &PARENTS,
         &format!("`children` and `parents` must have the same number of levels (got {below} and {above})"),
-        "give one number for each level of switches, the lowest level first: in `children`, the number of children of \
-         a switch; in `parents`, the number of parents of a node one level below",
+        "give one number for each level of switches, the lowest level first. `children` counts the children \
+         of each switch of the level. `parents` counts the parents of each node one level below",
     )?;
     Ok(XgftSize { children, parents })
 }
@@ -273,20 +273,19 @@ fn jellyfish(section: &mut Section<'_>) -> Result<Fabric, Problem> {
         network_ports < ports,
         &NETWORK_PORTS,
         &format!(
-            "`network_ports` must be less than `ports` (got {network_ports} of {ports}), so that ports are \
-                  left for hosts"
+            "`network_ports` must be less than `ports`, because hosts need ports too (got {network_ports} \
+                  of {ports})"
         ),
-        "give fewer `network_ports`, for example two thirds of `ports`",
+        "give a smaller `network_ports`, for example two thirds of `ports`",
     )?;
     section.ensure(
         network_ports < switches,
         &NETWORK_PORTS,
         &format!(
-            "`network_ports` must be at most the number of other switches, {} (got \
-                  {network_ports})",
+            "`network_ports` must be at most {}, the number of other switches (got {network_ports})",
             switches - 1
         ),
-        "give fewer `network_ports`, or more `switches`",
+        "give a smaller `network_ports`, or more `switches`",
     )?;
     Ok(Fabric::Jellyfish { switches, ports, network_ports })
 }

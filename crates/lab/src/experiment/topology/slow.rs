@@ -88,7 +88,7 @@ impl Slow {
                     return Err(section.contradiction(
                         other,
                         what,
-                        "write a separate [[topology.slow]] for each",
+                        "write a separate [[topology.slow]] table for each of the two keys",
                     ));
                 }
                 let (which, resolved) = read_random(random)?;
@@ -101,7 +101,7 @@ impl Slow {
             (None, Some(Fraction(share))) => (SlowRate::Share(share), &SHARE),
             (None, None) => return Err(section.missing(&RATE)),
             (Some(_), Some(_)) => {
-                let hint = "give only one of them";
+                let hint = "leave `rate` or `share` out";
                 return Err(section.contradiction(
                     &SHARE,
                     "a slow link cannot have both `rate` and `share`",
@@ -121,7 +121,7 @@ fn read_random(mut section: Section<'_>) -> Result<(Which, toml::Table), Problem
 }
 
 impl SlowRate {
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn of(self, line: Rate) -> Rate {
         match self {
             Self::Rate(rate) => rate,
@@ -145,8 +145,8 @@ pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result
                 let count = uplinks.len();
                 if (links as usize) > count {
                     let what = format!(
-                        "{links} links cannot be chosen: only {count} links lead up from level \
-                                        {level}"
+                        "`links` must be at most {count}, the number of links that lead up from level \
+                         {level} (got {links})"
                     );
                     return Err(out_of_range(&slow.place, what, "give fewer `links`"));
                 }
@@ -183,7 +183,8 @@ fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<
     let links: Vec<LinkId> = leaving.filter(|(_, link)| link.to == to).map(|(id, _)| id).collect();
     if links.is_empty() {
         let what = format!("no link leads from node {from} to node {to}");
-        let hint = format!("the topology's nodes are 0 to {}", nodes.saturating_sub(1));
+        let last = nodes.saturating_sub(1);
+        let hint = format!("name two adjacent nodes; the topology's nodes are 0 to {last}");
         return Err(out_of_range(place, what, hint));
     }
     Ok(links)
@@ -193,7 +194,7 @@ fn between(topology: &Topology, from: NodeId, to: NodeId, place: &At) -> Result<
 /// are none.
 fn uplinks(topology: &Topology, level: u32, place: &At) -> Result<Vec<LinkId>, Problem> {
     let Shape::Xgft(size) = topology.shape() else {
-        let what = "`level` needs the topology `xgft` or `k_ary_n_tree`";
+        let what = "`level` needs a topology of kind `xgft` or `k_ary_n_tree`";
         return Err(out_of_range(
             place,
             what,

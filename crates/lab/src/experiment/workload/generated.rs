@@ -25,9 +25,9 @@ pub(super) fn read_generated(section: &mut Section<'_>, files: &Files) -> Result
     let (arrivals, frame, resolved) = read_arrivals(Section::new(&arrivals, &ARRIVALS_KEYS))?;
     let sizes = match frame {
         Some(_) if section.has(&SIZES) => {
-            let hint =
-                "leave `sizes` out: `frame` in `arrivals` gives the size of the frames that flows send";
-            return Err(section.contradiction(&SIZES, "`sizes` cannot be given with these `arrivals`", hint));
+            let what = "`sizes` cannot be combined with this kind of `arrivals`";
+            let hint = "leave `sizes` out, and set the frame size by `frame` in `arrivals`";
+            return Err(section.contradiction(&SIZES, what, hint));
         }
         Some(frame) => Sizes::Fixed(frame),
         None => {
@@ -79,10 +79,11 @@ fn read_amount(section: &mut Section<'_>) -> Result<Amount, Problem> {
         (None, None, true) => Ok(Amount::OnePerPair),
         (None, None, false) => Err(section.missing(&FLOWS)),
         _ => {
-            let hint = "keep one of `flows` (a number), `duration` (all flows that start within it) and `once` (one flow \
-                 per pair)";
+            let what = "only one of `flows`, `duration` and `once` can set the number of flows";
+            let hint = "keep only `flows` (the number of flows), `duration` (all flows that start before \
+                        this time), or `once` (one flow per pair)";
             let key: &dyn Declared = if once { &ONCE } else { &DURATION };
-            Err(section.contradiction(key, "the number of flows is given twice", hint))
+            Err(section.contradiction(key, what, hint))
         }
     }
 }
@@ -109,12 +110,12 @@ fn read_arrivals(mut section: Section<'_>) -> Result<(Arrivals, Option<Bytes>, t
 }
 
 /// Reads how often flows of a Poisson process start: `mean_gap`, `rate` or `load`.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 fn read_poisson(section: &mut Section<'_>) -> Result<Arrivals, Problem> {
     let ways: [&dyn Declared; 3] = [&ARRIVALS_LOAD, &RATE, &MEAN_GAP];
     let given: Vec<_> = ways.into_iter().filter(|key| section.has(*key)).collect();
     if let [first, second, ..] = given[..] {
-        let hint = "keep one of `load`, `rate` and `mean_gap`: each alone defines the arrivals";
+        let hint = "keep only one of `load`, `rate` and `mean_gap`";
         let what = format!("`arrivals` cannot have both `{}` and `{}`", first.name(), second.name());
         return Err(section.contradiction(first, what, hint));
     }

@@ -68,8 +68,9 @@ impl Read for Degree {
 fn read_sources(section: &mut Section<'_>, default: Sources) -> Result<Sources, Problem> {
     match (section.get(&SOURCES)?, section.get(&DEGREE)?) {
         (Some(_), Some(_)) => {
-            let hint = "keep `sources` (a list of hosts) or `degree` (a number or a share of hosts)";
-            Err(section.contradiction(&DEGREE, "the hotspot's sources are given twice", hint))
+            let what = "a hotspot cannot have both `sources` and `degree`";
+            let hint = "keep only `sources` (a list of hosts) or `degree` (a number or a share of hosts)";
+            Err(section.contradiction(&DEGREE, what, hint))
         }
         (Some(named), None) => Ok(Sources::Named(named.into_iter().map(NodeId).collect())),
         (None, Some(Degree(sources))) => Ok(sources),

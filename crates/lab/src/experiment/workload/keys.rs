@@ -53,7 +53,7 @@ keys! {
         COLLECTIVE: Name = Key::new("collective").example("\"allreduce\"").registered("collective operation", collectives);
         /// Algorithm of the collective operation.
         ALGORITHM: Name = Key::new("algorithm")
-            .computed("the first algorithm that is listed for the operation")
+            .computed("the operation's first algorithm in `raddle list workloads`")
             .example("\"ring\"")
             .registered("algorithm", algorithms);
         /// Bytes that each rank contributes to a collective operation, or receives from the root. With `alltoall`,
@@ -117,8 +117,12 @@ keys! {
         /// The type of hotspot: `input` if hosts send more than the destination's link can carry, or `output` if links
         /// of the topology are slow. The type sets the defaults of the other keys.
         HOTSPOT_TYPE: Name = Key::new("type").or("\"input\"").of("type of hotspot", &[
-            Kind { name: "input", words: "hosts send more to a host than its link can carry", keys: &[] },
-            Kind { name: "output", words: "links of the topology are slow", keys: &[] },
+            Kind {
+                name: "input",
+                words: "hosts send more traffic to one host than the link of this host can carry",
+                keys: &[],
+            },
+            Kind { name: "output", words: "slow links of the topology cause the congestion", keys: &[] },
         ]);
         /// The host to which the sources send.
         DESTINATION: u32 = Key::new("destination").computed("depends on `type`").example("31");
@@ -187,7 +191,10 @@ keys! {
         /// Number of iterations of a skeleton or a collective operation.
         ITERATIONS: u32 = Key::new("iterations").computed("the program's own").above_zero().example("10");
         /// Time for which ranks compute in each iteration.
-        COMPUTE: Duration = Key::new("compute").computed("the program's own (measured or assumed); 0 for `halo` and collective operations").example("\"10 ms\"");
+        COMPUTE: Duration = Key::new("compute").example("\"10 ms\"").computed(
+            "the compute time of the known program (measured or assumed); 0 for `halo` and collective \
+             operations",
+        );
         /// If true, the sizes of messages are multiplied by the published factor of the skeleton.
         SCALED: bool = Key::new("scaled").or("false");
         /// The sizes of messages are multiplied by this factor.
@@ -264,13 +271,18 @@ key! {
     pub(super) TIMES: u32 = Key::new("times").or("1").above_zero();
     /// The pods between which flows run. If left out, flows run between all pods.
     pub(super) PODS: Vec<u32> =
-        Key::new("pods").example("[0, 1]").such("at least two pods", |pods: &Vec<u32>| pods.len() > 1);
+        Key::new("pods").example("[0, 1]").such("a list of at least two pods", |pods: &Vec<u32>| {
+            pods.len() > 1
+        });
     /// Probability that the destination is in the source's rack.
     pub(super) EDGE: Fraction = Key::new("edge").required().example("0.2");
     /// Probability that the destination is in the source's pod, but not in its rack.
     pub(super) POD: Fraction = Key::new("pod").required().example("0.3");
     /// Radix of the digits of hosts' numbers.
-    pub(super) RADIX: u32 = Key::new("radix").computed("2, or the arity of k-ary trees").example("2").such("at least 2", |&radix| radix > 1);
+    pub(super) RADIX: u32 = Key::new("radix")
+        .computed("the arity of a k-ary tree; 2 for other topologies")
+        .example("2")
+        .such("at least 2", |&radix| radix > 1);
     /// The number that is added to a host's number (`stride`), or combined with it by xor (`exchange`).
     pub(super) BY: u32 = Key::new("by").required().above_zero().example("1");
     /// Number of senders.
@@ -292,29 +304,30 @@ key! {
 static ARRIVALS_KINDS: &[Kind] = &[
     Kind {
         name: "poisson",
-        words: "random starts over the whole fabric",
+        words: "flows of the whole fabric start as one Poisson process",
         keys: &[&MEAN_GAP, &RATE, &ARRIVALS_LOAD, &MEAN_SIZE, &EXACT],
     },
     Kind { name: "fixed", words: "evenly spaced starts", keys: &[&GAP] },
     Kind { name: "all_at_once", words: "all flows start at time 0, or soon after", keys: &[&JITTER] },
     Kind {
         name: "cbr",
-        words: "each sender sends one-frame flows, evenly spaced from a random start",
+        words: "each sender sends one-frame flows at equal intervals after a random start time",
         keys: &[&SENDER_LOAD, &FRAME],
     },
     Kind {
         name: "bernoulli",
-        words: "in each slot of its link, each sender sends a one-frame flow with the same probability",
+        words: "each sender sends a one-frame flow with a fixed probability in each time slot of its link",
         keys: &[&SENDER_LOAD, &FRAME],
     },
     Kind {
         name: "on_off",
-        words: "each sender sends one-frame flows in bursts at its link's rate, with silences between; the number of frames in a burst is geometric",
+        words: "each sender sends bursts of one-frame flows at its link's rate, with silences between \
+                bursts; burst lengths have a geometric distribution",
         keys: &[&SENDER_LOAD, &FRAME, &BURST],
     },
     Kind {
         name: "bursty",
-        words: "like on_off, but each burst is one flow to one destination",
+        words: "like `on_off`, but each burst is one flow to one destination",
         keys: &[&SENDER_LOAD, &FRAME, &BURST],
     },
 ];
@@ -323,7 +336,7 @@ static SIZES_KINDS: &[Kind] = &[
     Kind { name: "fixed", words: "all flows have the same size", keys: &[&FIXED_SIZE] },
     Kind { name: "pareto", words: "heavy-tailed", keys: &[&SHAPE, &MEAN] },
     Kind { name: "exponential", words: "exponential", keys: &[&MEAN] },
-    Kind { name: "uniform", words: "uniform between two sizes", keys: &[&MIN, &MAX] },
+    Kind { name: "uniform", words: "uniform between `min` and `max`", keys: &[&MIN, &MAX] },
     Kind { name: "cdf", words: "a distribution in a file", keys: &[&CDF] },
 ];
 
@@ -337,57 +350,68 @@ static PAIRS_KINDS: &[Kind] = &[
     Kind { name: "all_to_all", words: "every host sends to every other host", keys: &[] },
     Kind {
         name: "inter_pod",
-        words: "Clos: every ordered pair of hosts of different pods is equally likely",
+        words: "Clos networks: every ordered pair of hosts in different pods is equally likely",
         keys: &[&PODS],
     },
     Kind {
         name: "bijection",
-        words: "Clos: each host sends to one host of another pod and receives from one host of another pod",
+        words: "Clos networks: each host sends to one host of another pod and receives from one host of \
+                another pod",
         keys: &[],
     },
     Kind {
         name: "random_other_pod",
-        words: "Clos: each host sends to a random host of another pod",
+        words: "Clos networks: each host sends to a random host of another pod",
         keys: &[],
     },
     Kind {
         name: "staggered",
-        words: "Clos: each host sends to a random host of its rack, of another rack of its pod, or of another pod",
+        words: "Clos networks: each host sends to a random host of its rack, of another rack in its pod, or \
+                of another pod",
         keys: &[&EDGE, &POD],
     },
-    Kind { name: "nearest_neighbour", words: "grids: each node sends to its neighbours", keys: &[] },
+    Kind { name: "nearest_neighbour", words: "torus or mesh: each node sends to its neighbours", keys: &[] },
     Kind {
         name: "bit_complement",
-        words: "grids without `radix`: x sends to k - 1 - x in each dimension of size k; otherwise the digits of hosts' numbers are complemented",
+        words: "on a torus or mesh without `radix`, coordinate x sends to k - 1 - x in each dimension of \
+                size k; otherwise, the destination's number is the source's number with each digit \
+                complemented",
         keys: &[&RADIX],
     },
-    Kind { name: "bit_reversal", words: "the digits of hosts' numbers are reversed", keys: &[&RADIX] },
+    Kind {
+        name: "bit_reversal",
+        words: "the destination's number is the source's number with its digits reversed",
+        keys: &[&RADIX],
+    },
     Kind {
         name: "bit_rotation",
-        words: "the digits of hosts' numbers are rotated, the lowest to the top",
+        words: "the destination's number is the source's number with the lowest digit moved to the front",
         keys: &[&RADIX],
     },
     Kind {
         name: "perfect_shuffle",
-        words: "the digits of hosts' numbers are rotated, the highest to the bottom",
+        words: "the destination's number is the source's number with the highest digit moved to the end",
         keys: &[&RADIX],
     },
     Kind {
         name: "transpose",
-        words: "grids without `radix`: (x, y) sends to (y, x), (x, y, z) to (y, z, x); otherwise the digits of hosts' numbers are rotated by half",
+        words: "on a torus or mesh without `radix`, (x, y) sends to (y, x), and (x, y, z) sends to \
+                (y, z, x); otherwise, the destination's number is the source's number with its digits \
+                rotated by half their count",
         keys: &[&RADIX],
     },
     Kind {
         name: "butterfly",
-        words: "the lowest and the highest digit of hosts' numbers are swapped",
+        words: "the destination's number is the source's number with its lowest and highest digits swapped",
         keys: &[&RADIX],
     },
     Kind {
         name: "tornado",
-        words: "host i of n sends to host i + ceil(n / 2) - 1, modulo n; grids: just under half way round the first dimension",
+        words: "host i of n sends to host i + ceil(n / 2) - 1, modulo n; on a torus or mesh, this rule \
+                applies to the first coordinate",
         keys: &[],
     },
-    Kind { name: "neighbor", words: "host i sends to host i + 1, the last host to host 0", keys: &[] },
+    Kind { name: "neighbor", words: "host i sends to host i + 1; the last host sends to host 0", keys: &[] },
     Kind { name: "stride", words: "host i sends to host i + `by`, modulo the number of hosts", keys: &[&BY] },
     Kind { name: "exchange", words: "host i sends to host i xor `by`", keys: &[&BY] },
     Kind {
@@ -400,15 +424,16 @@ static PAIRS_KINDS: &[Kind] = &[
 
 static PROCESS_KINDS: &[Kind] = &[
     Kind { name: "constant", words: "evenly spaced frames", keys: &[] },
-    Kind { name: "poisson", words: "frames with exponential gaps", keys: &[] },
+    Kind { name: "poisson", words: "frames with exponentially distributed gaps", keys: &[] },
     Kind {
         name: "bernoulli",
-        words: "a frame with the same probability in each slot of the link",
+        words: "a frame with a fixed probability in each time slot of the link",
         keys: &[],
     },
     Kind {
         name: "on_off",
-        words: "bursts at the link's rate, with silences between; the number of frames in a burst is geometric",
+        words: "bursts of frames at the link's rate, with silences between bursts; burst lengths have a \
+                geometric distribution",
         keys: &[&PROCESS_BURST],
     },
 ];
@@ -417,12 +442,12 @@ static DEADLINES_KINDS: &[Kind] = &[
     Kind { name: "none", words: "flows have no deadlines", keys: &[] },
     Kind {
         name: "fixed",
-        words: "each flow has the same time, counted from its own start",
+        words: "flows have the same deadline, counted from the start of each flow",
         keys: &[&DEADLINE, &BELOW],
     },
     Kind {
         name: "exponential",
-        words: "each flow has an exponentially distributed time, counted from its own start",
+        words: "deadlines are exponentially distributed, counted from the start of each flow",
         keys: &[&MEAN_DEADLINE, &MIN_DEADLINE, &BELOW],
     },
 ];
@@ -434,7 +459,8 @@ fn sizes(_: &Registry) -> Choices {
 
 fn skeletons(_: &Registry) -> Choices {
     let known = KNOWN.iter().map(|known| (known.name.to_owned(), known.summary));
-    known.chain([(super::skeleton::HALO.to_owned(), "neighbours on a grid of ranks")]).collect()
+    let halo = "neighbours on a grid of ranks exchange the borders of their blocks";
+    known.chain([(super::skeleton::HALO.to_owned(), halo)]).collect()
 }
 
 fn collectives(_: &Registry) -> Choices {

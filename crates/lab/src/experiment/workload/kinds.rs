@@ -47,7 +47,7 @@ pub fn kinds() -> impl Iterator<Item = (String, String)> {
 fn describe(published: &Published) -> (String, String) {
     let mean = published.sizes(published.unit).mean();
     let unit = match published.counts_packets() {
-        true => format!(" with packets of unit = \"{}\"", published.unit),
+        true => format!(" for unit = \"{}\"", published.unit),
         false => String::new(),
     };
     (format!("sizes {}", published.name), format!("{}: mean {mean:.0} B{unit}", published.summary))
@@ -59,6 +59,6 @@ fn describe_skeleton(known: &Known) -> (String, String) {
 }
 
 fn describe_algorithm(algorithm: &Algorithm) -> (String, String) {
-    let need = if algorithm.powers_of_two { ", needs a power of two of ranks" } else { "" };
+    let need = if algorithm.powers_of_two { "; `ranks` must be a power of two" } else { "" };
     (format!("collective {}", algorithm.operation), format!("algorithm = \"{}\"{need}", algorithm.name))
 }

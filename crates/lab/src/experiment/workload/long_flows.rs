@@ -14,9 +14,8 @@ pub(super) fn read_long_flows(section: &mut Section<'_>) -> Result<LongFlows, Pr
     let of_drawn: [&dyn Declared; 6] = [&ARRIVALS, &SIZES, &FLOWS, &ONCE, &APP_RATE, &DEADLINES];
     if let Some(key) = of_drawn.into_iter().find(|key| section.has(*key)) {
         let hint =
-            "`load` in [workload] is for one long flow per pair; for many flows, give `load` in `arrivals`";
-        let what =
-            format!("`{}` cannot be combined with `load`, which makes one long flow per pair", key.name());
+            "`load` in [workload] makes one long flow per pair; for many flows, give `load` in `arrivals`";
+        let what = format!("`{}` cannot be combined with `load` in [workload]", key.name());
         return Err(section.contradiction(key, what, hint));
     }
     let load = section.read(&LOAD)?;

@@ -80,8 +80,8 @@ impl WorkloadSpec {
         let way = ways.into_iter().find(|key| section.has(*key)).map(Declared::name);
         let at = section.at_name(way.unwrap_or("flows")).clone();
         if !matches!(way, None | Some("hotspot" | "pairs")) && section.has(&HOTSPOT) {
-            let hint = "give the hotspot alone, or with `pairs`";
-            let what = "a hotspot can be combined only with flows between `pairs`";
+            let hint = "keep only `hotspot`, or combine `hotspot` with `pairs`";
+            let what = "`hotspot` can be combined only with `pairs`";
             return Err(section.contradiction(&HOTSPOT, what, hint));
         }
         let flows = match way {
@@ -239,7 +239,7 @@ fn no_such_host(at: &At, topology: &Topology, node: NodeId) -> Problem {
     let nodes = topology.node_count();
     let (what, hint) = if node.index() < nodes {
         (
-            format!("node {node} is a switch, and flows start and end at hosts"),
+            format!("node {node} is a switch, but flows must start and end at hosts"),
             "give the number of a host".to_owned(),
         )
     } else {
@@ -251,20 +251,24 @@ fn no_such_host(at: &At, topology: &Topology, node: NodeId) -> Problem {
 
 fn impossible(at: &At, error: &WorkloadError) -> Problem {
     let hint = match error {
-        WorkloadError::NotAGrid { .. } => "choose kind = \"torus\" or \"mesh\" in [topology], or other pairs",
+        WorkloadError::NotAGrid { .. } => {
+            "choose kind = \"torus\" or \"mesh\" in [topology], or choose other `pairs`"
+        }
         WorkloadError::NotAClos { .. } => {
-            "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\" in [topology], or other pairs"
+            "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\" in [topology], or choose other `pairs`"
         }
         WorkloadError::AtOnce => "give `flows`, or `once = true` for one flow per pair",
-        WorkloadError::NoFlows { .. } => "give a longer `duration`, or `flows`",
-        WorkloadError::UnequalDimensions { .. } => "make all of `dims` equal, or choose other pairs",
+        WorkloadError::NoFlows { .. } => "give a longer `duration`, or give `flows` in place of `duration`",
+        WorkloadError::UnequalDimensions { .. } => {
+            "make all numbers in `dims` equal, or choose other `pairs`"
+        }
         WorkloadError::NotAPower { .. } => {
-            "change the number of hosts, the pairs, or the `radix` if the pairs have one"
+            "change the number of hosts, the kind of `pairs`, or `radix` (if this kind has `radix`)"
         }
         WorkloadError::TooSevere { .. } => "give a smaller `severity`, or more sources",
         WorkloadError::NotAHost { .. } => {
-            "name hosts of the topology; by default, a hotspot is at host 31 with a victim flow from host 1 to host \
-             30, or at host 4"
+            "give hosts of the topology in `hotspot`. Defaults of type `input`: destination 31, and a victim \
+             flow from host 1 to host 30. Defaults of type `output`: source 0, and destination 4"
         }
         WorkloadError::FramesOnce => "give `flows` or `duration`",
         WorkloadError::TooFewHosts { .. } => "choose a larger topology",

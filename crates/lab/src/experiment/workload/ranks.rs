@@ -95,7 +95,7 @@ impl Named for Placement {
     const WHAT: &'static str = "placement";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("random", Self::Random, "a different random host for each rank"),
-        ("in_order", Self::InOrder, "the first hosts, in order"),
+        ("in_order", Self::InOrder, "rank 0 runs on the first host, rank 1 on the second host, and so on"),
     ];
 }
 
@@ -157,7 +157,7 @@ impl Ranks {
         let mut settings = read_settings(section)?;
         if let Some(scale) = published {
             if settings.scale != 1 {
-                let what = "the messages are scaled twice: by `scale` and by `scaled`";
+                let what = "`scale` and `scaled` cannot be combined";
                 return Err(section.contradiction(&SCALE, what, "leave `scale` or `scaled` out"));
             }
             settings.scale = scale;
@@ -202,7 +202,7 @@ impl Ranks {
         let ranks = self.programs.ranks() as usize;
         if ranks > hosts.len() {
             let what =
-                format!("the program has {ranks} ranks, and the topology has only {} hosts", hosts.len());
+                format!("the program has {ranks} ranks, but the topology has only {} hosts", hosts.len());
             let hint = "choose a larger topology: a host runs at most one rank".to_owned();
             return Err(Problem::at(&self.at, Cause::Contradiction { what, hint }));
         }

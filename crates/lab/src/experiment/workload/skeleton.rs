@@ -30,10 +30,10 @@ pub(crate) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Opti
         return Ok((skeleton, None));
     }
     let Some(scale) = known.and_then(|known| known.scale) else {
-        let hint = "give the factor as `scale`";
+        let hint = "set the factor by `scale`";
         return Err(section.contradiction(
             &SCALED,
-            "`scaled` needs a published factor, and this skeleton has none",
+            "`scaled` needs a published factor, but this skeleton has no published factor",
             hint,
         ));
     };

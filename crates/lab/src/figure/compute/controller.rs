@@ -43,7 +43,7 @@ pub(super) fn overhead(section: &mut Section<'_>) -> Result<Vec<Run>, Problem> {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use crate::experiment::Document;
     use crate::figure::compute::compute;

@@ -84,14 +84,10 @@ fn attempt(
     });
     let control = Control { stop: context.stop, progress: &mut |_| (), threads: Threads::Always(1) };
     let outcome = crate::run::run(prepared, &mut |_| Ok(()), control).map_err(|error| {
-        refused(
-            &KIND,
-            error.to_string(),
-            "`raddle doctor` shows whether this machine lacks something that live runs need",
-        )
+        refused(&KIND, error.to_string(), "run `raddle doctor` to see whether this machine can do live runs")
     })?;
     let Ok(times) = told.try_recv() else {
-        let hint = "give the number of a switch, as in `raddle topo show`";
+        let hint = "give the number of a switch; `raddle topo show` prints the numbers";
         return Err(refused(&SWITCH, format!("node {switch} does not forward packets"), hint));
     };
     let taken =

@@ -250,60 +250,67 @@ static KINDS: &[Kind] = &[
         words: "throughput of oblivious routing on a torus, as a fraction of the torus's capacity",
         keys: &[&DIMS, &SCHEMES, &PATTERN_LIST],
     },
-    Kind { name: "allocation", words: "max-min rates of small examples", keys: &[&LINKS, &CASES] },
+    Kind { name: "allocation", words: "max-min fair rates in small examples", keys: &[&LINKS, &CASES] },
     Kind {
         name: "broadcast-overhead",
-        words: "bytes of flow events for each byte of data",
+        words: "bytes that R2C2 broadcasts about flow starts and ends, per byte of data",
         keys: &[&SMALL, &LARGE, &SHARES, &GRID_FABRICS],
     },
     Kind {
         name: "broadcast-load",
-        words: "mean bytes of START events on a link of a torus with a flow for every ordered pair of nodes",
+        words: "mean bytes per link of R2C2's START broadcasts, on a torus with one flow for each ordered pair \
+                of nodes",
         keys: &[&DIMS],
     },
     Kind {
         name: "controller-overhead",
-        words: "bytes that a flow event puts on the links with a central controller, divided by the bytes \
-                with broadcasts",
+        words: "control bytes of a central controller for each flow start or end, divided by the bytes of \
+                R2C2's broadcasts",
         keys: &[&DIMS, &HEADER, &RATE, &INTERVAL, &MEAN_GAP, &FLOWS],
     },
     Kind {
         name: "rate-overhead",
-        words: "time of rate computations, as a share of the interval between them",
+        words: "time of one rate computation, as a share of the recomputation interval",
         keys: &[&RATE_TOPOLOGY, &RATE_HEADROOM, &SEED, &TICKS, &INTERVALS, &TRACES],
     },
     Kind {
         name: "rate-replay",
-        words: "time of rate computations, and delay of packets and timers, in live nodes that replay the file's own experiment",
+        words: "time of rate computations, and delay of packets and timers: live nodes replay the \
+                experiment in this file",
         keys: &[&NODES, &INTERVALS, &SLOW],
     },
     Kind {
         name: "forwarding-cost",
-        words: "processor time of a switch's decisions in the file's own live experiment",
+        words: "processor time of each forwarding decision of a switch, in the live experiment in this file",
         keys: &[&SWITCH, &ROUTINGS],
     },
     Kind {
         name: "selection",
-        words: "sums of rates under the assignments that routing selection finds for permutations",
+        words: "total rate of all flows in random permutations, with selected routing protocols and with \
+                each protocol alone",
         keys: &[&DIMS, &SCHEMES, &FRACTIONS, &SELECTION_HEADROOM, &INSTANCES, &SEED, &GENERATIONS],
     },
-    Kind { name: "header-limits", words: "largest values that header fields can hold", keys: &[&PACKET] },
+    Kind { name: "header-limits", words: "largest values that fit in header fields", keys: &[&PACKET] },
     Kind {
         name: "load-estimate",
-        words: "times that the load estimate of a link takes to follow a step of the link's load",
+        words: "time that the load estimate of CONGA and Expeditus needs to follow a step of the link load",
         keys: &[&ESTIMATE_RATE, &INTERVALS, &ESTIMATE_ALPHA, &FRAME],
     },
     Kind {
         name: "path-selection",
-        words: "Expeditus's selections in the file's own experiment",
+        words: "messages, switches and times of Expeditus's path selections, in the experiment in this file",
         keys: &[&RUN_CASES, &RUN_SEEDS],
     },
-    Kind { name: "paths", words: "numbers of shortest paths", keys: &[&FABRICS] },
+    Kind { name: "paths", words: "number of shortest paths between hosts", keys: &[&FABRICS] },
     Kind {
         name: "routes",
-        words: "lengths of routes and bytes of link weights",
+        words: "hops of routes, and memory that link weights take",
         keys: &[&FABRICS, &SCHEMES],
     },
-    Kind { name: "link-weights", words: "link weights of one flow", keys: &[&SRC, &DST, &FABRICS, &SCHEMES] },
-    Kind { name: "messages", words: "sizes of the messages of programs", keys: &[&PROGRAMS] },
+    Kind {
+        name: "link-weights",
+        words: "mean number of times that a packet of one flow crosses each link",
+        keys: &[&SRC, &DST, &FABRICS, &SCHEMES],
+    },
+    Kind { name: "messages", words: "sizes of the messages that parallel programs send", keys: &[&PROGRAMS] },
 ];

@@ -22,7 +22,7 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
         section.ensure(
             is_node(src) && is_node(dst) && src != dst,
             &DST,
-            "`src` and `dst` must be two different nodes of each topology",
+            "`src` and `dst` must be two different nodes in every topology",
             hint,
         )?;
         let routing = Routing::new(topology);

@@ -71,7 +71,7 @@ fn quantities(
     let experiment = &prepared.experiment;
     let scheme = &experiment.scheme;
     if experiment.engine.kind != EngineKind::Packet || scheme.routing != "expeditus" {
-        let what = "this figure needs Expeditus's selections in the packet engine".to_owned();
+        let what = "a `path-selection` figure needs Expeditus and the packet engine".to_owned();
         return Err(refused(
             what,
             "choose routing = \"expeditus\" in [scheme] and kind = \"packet\" in [engine]",
@@ -99,8 +99,8 @@ fn quantities(
         parts
     });
     let control = Control { stop: context.stop, progress: &mut |_| (), threads: Threads::Always(1) };
-    crate::run::run(prepared, &mut |_| Ok(()), control)
-        .map_err(|error| refused(error.to_string(), "run the experiment alone to find the cause"))?;
+    let hint = "run the experiment without [compute] to find the cause";
+    crate::run::run(prepared, &mut |_| Ok(()), control).map_err(|error| refused(error.to_string(), hint))?;
     let selections = selections.lock().unwrap_or_else(PoisonError::into_inner);
     let mut numbers = vec![
         ("loads of an edge switch", kept[0]),
@@ -264,7 +264,7 @@ kind = "path-selection"
     #[test]
     fn other_routings_are_refused() {
         let problem = measured("ecmp", ONE).expect_err("a problem").to_string();
-        assert!(problem.contains("Expeditus's selections"), "{problem}");
+        assert!(problem.contains("needs Expeditus"), "{problem}");
         assert!(measured("expeditus", "").expect_err("a problem").to_string().contains("cases"));
     }
 }

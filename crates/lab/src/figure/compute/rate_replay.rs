@@ -25,13 +25,13 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     )?;
     let experiment = &prepared.experiment;
     if experiment.scheme.transport.info.name != "r2c2" || experiment.engine.kind != EngineKind::Packet {
-        let what = "this figure needs the flow events of R2C2 in the packet engine".to_owned();
+        let what = "a `rate-replay` figure needs R2C2 and the packet engine".to_owned();
         let hint = "choose transport = \"r2c2\" in [scheme] and kind = \"packet\" in [engine]".to_owned();
         return Err(Problem::at(section.at_key(&KIND), Cause::Contradiction { what, hint }));
     }
     if !prepared.changes.is_empty() || experiment.errors.is_some() {
-        let what = "a replay does not support failures and errors of links".to_owned();
-        let hint = "leave [[failure]], [faults] and [errors] out".to_owned();
+        let what = "a `rate-replay` figure does not support failures and link errors".to_owned();
+        let hint = "remove [[failure]], [faults] and [errors]".to_owned();
         return Err(Problem::at(section.at_key(&KIND), Cause::Contradiction { what, hint }));
     }
     let Some(recorded) = Recorded::of(&mut prepared, nodes as usize, || !context.is_stopped()) else {
@@ -113,7 +113,7 @@ kind = "rate-replay"
             Err(problem) => problem.to_string(),
             Ok(_) => panic!("a problem"),
         };
-        assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("needs the flow events of R2C2"));
+        assert!(refused("tcp-newreno", "intervals = [\"50 us\"]").contains("needs R2C2"));
         assert!(refused("r2c2", "intervals = [\"0 us\"]").contains("greater than 0"));
         assert!(refused("r2c2", "intervals = []\nnodes = 10").contains("the number of hosts"));
         assert!(refused("r2c2", "intervals = []\nslow = 0").contains("`slow` must be greater than 0"));

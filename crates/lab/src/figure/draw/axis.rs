@@ -1,6 +1,6 @@
 //! An axis of a plot: its range, and its ticks with their labels.
 
-#![allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#![allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 
 use crate::notation::{brief, plain};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};

@@ -29,8 +29,8 @@ impl Style {
 impl Named for Style {
     const WHAT: &'static str = "picture style";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
-        ("screen", Self::Screen, "two plots in a row"),
-        ("paper", Self::Paper, "a column of 3.3 inches with type of 8 points, readable in grey"),
+        ("screen", Self::Screen, "two plots side by side"),
+        ("paper", Self::Paper, "for a column 3.3 inches wide, with 8-point type, readable in grey"),
         ("slides", Self::Slides, "16:9 with large type"),
     ];
 }

@@ -230,10 +230,10 @@ impl Measure {
             Where::Link(..) => of.is_of_links(),
             _ => of.is_of_flows(),
         };
-        let hint = "conditions on `size`, `flow`, `src` and `dst` need a quantity of flows; `tier` needs \
-             \"imbalance\"; `link` needs \"data_bytes\", \"control_bytes\", \"peak_queue\", \"queue_length\", \"ports_in_use\" or \
-             \"paused\"";
-        section.ensure(fits, key, "this condition does not fit the quantity that `of` names", hint)?;
+        let hint = "use `size`, `flow`, `src` or `dst` with a quantity of flows, such as \"fct\"; \
+             use `tier` with \"imbalance\"; use `link` with \"data_bytes\", \"control_bytes\", \"peak_queue\", \
+             \"queue_length\", \"ports_in_use\" or \"paused\"";
+        section.ensure(fits, key, "this condition does not fit the quantity in `of`", hint)?;
         Ok(Some(wanted))
     }
 
@@ -248,7 +248,7 @@ impl Measure {
         section.ensure(
             closed,
             &OF,
-            "a rate needs `to`, the end of its window",
+            "\"throughput\" and \"in_order\" need `to`, the end of the measured time",
             "for example: from = \"2 ms\", to = \"12 ms\"",
         )
     }
@@ -398,7 +398,7 @@ impl Measure {
             return None;
         }
         let least = self.fewest_samples(runs, points)?;
-        (least < ENOUGH_FOR_P999).then(|| format!("the p99.9 of {least} samples is their maximum"))
+        (least < ENOUGH_FOR_P999).then(|| format!("the p99.9 of only {least} samples is the largest sample"))
     }
 
     /// The number of values in the smallest sample of a run at these points; `None` if there is no such run, or if each

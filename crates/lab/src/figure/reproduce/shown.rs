@@ -20,7 +20,7 @@ impl fmt::Display for Reproduction {
         for outcome in self.outcomes().filter(|outcome| outcome.ok == Some(false)) {
             let reason = match &outcome.deviation {
                 Some(deviation) => format!("{} (shown by {})", deviation.cause, deviation.shown_by),
-                None => format!("not in the accepted range; the reason for that range: {}", outcome.why),
+                None => format!("outside the accepted range (reason for this range: {})", outcome.why),
             };
             write!(f, "\n{} {}: {reason}", outcome.claim, outcome.verdict())?;
         }
@@ -33,7 +33,7 @@ impl fmt::Display for Reproduction {
             }
         }
         for figure in &self.left_out {
-            write!(f, "\nleft out {figure}, which runs only if it is named")?;
+            write!(f, "\nleft out {figure}, which runs only if you name this figure")?;
         }
         write!(f, "{}", self.unfinished_flows())?;
         write!(f, "\nscale    {}\ndigest   {:032x}", self.scale.name(), self.digest)?;
@@ -86,10 +86,11 @@ impl Reproduction {
         let known = failed.iter().filter(is_known).count();
         let hint = match known {
             0 => "",
-            _ => "; with `--check` the exit code is 0 if all results are those of the ledger",
+            _ => ". With `--check`, the exit code is 0 if all results match the ledger",
         };
         format!(
-            "\n\nfailed   {} of {} claims, so the exit code is 1; {known} of them failed when Raddle's ledger was made{hint}",
+            "\n\nfailed   {} of {} claims, so the exit code is 1; \
+             {known} of these claims also fail in Raddle's ledger{hint}",
             failed.len(),
             self.outcomes().count()
         )

@@ -376,25 +376,25 @@ fn measures_over_time_that_mean_nothing_are_refused() {
     };
     let claim = |measure: &str| refused(&claim_in("x", measure, "[0, 1]"));
     assert!(
-        claim("of = \"throughput\", from = \"1 ms\"").contains("a rate needs `to`, the end of its window")
+        claim("of = \"throughput\", from = \"1 ms\"").contains("need `to`, the end of the measured time")
     );
     assert!(
         claim("of = \"throughput\", from = \"2 ms\", to = \"1 ms\"")
             .contains("`to` must be later than `from`")
     );
     assert!(
-        claim("of = \"fct\", to = \"1 ms\"")
-            .contains("a window (`from`, `to`) needs a quantity over simulated time")
+        claim("of = \"fct\", to = \"1 ms\"").contains("`from` and `to` need a quantity over simulated time")
     );
     assert!(
-        claim("of = \"port_changes\", share_of = \"10 Gbps\"").contains("needs a quantity that is a rate")
+        claim("of = \"port_changes\", share_of = \"10 Gbps\"")
+            .contains("`share_of` needs the quantity \"throughput\" or \"in_order\"")
     );
     assert!(
         claim("of = \"queue_length\", where = \"dst = 4\"")
             .contains("this condition does not fit the quantity")
     );
     let plot = "\n[[plot]]\nkind = \"series\"\nof = \"fct\"\ntitle = \"Series\"\n";
-    assert!(refused(plot).contains("a series needs a quantity over simulated time"));
+    assert!(refused(plot).contains("a `series` plot needs a quantity over simulated time"));
 }
 
 #[test]
@@ -453,7 +453,7 @@ fn a_deviation_needs_a_figure_that_shows_its_cause() {
     let nowhere = problem("deviates = { cause = \"flows take time\", shown_by = \"r2c2/fig0\" }");
     assert!(
         nowhere.contains(
-            "the figure `r2c2/fig0`, which should show why the claim `never` deviates, does not exist"
+            "`shown_by` of the claim `never` names the figure `r2c2/fig0`, but this figure does not exist"
         ),
         "{nowhere}"
     );

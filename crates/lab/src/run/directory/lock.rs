@@ -35,7 +35,7 @@ impl Lock {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     let what = format!("another process is writing to {}", directory.display());
-                    let hint = "wait until it ends, or choose another --out".to_owned();
+                    let hint = "wait until that process ends, or choose another --out".to_owned();
                     return Err(Error::Usage { what, hint });
                 }
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {

@@ -243,11 +243,11 @@ impl Contents {
             Some(format!("holds a {}, not a {}", there.kind, origin.kind))
         } else if there.version != origin.version {
             Some(format!(
-                "holds a {} of Raddle {}, and this is Raddle {}",
+                "holds a {} from Raddle {}, but this is Raddle {}",
                 there.kind, there.version, origin.version
             ))
         } else if there.experiment != origin.experiment {
-            Some(format!("holds a {} of another experiment (or of another seed)", there.kind))
+            Some(format!("holds a {} of another experiment or another seed", there.kind))
         } else {
             None
         }

@@ -56,7 +56,7 @@ impl<'a> Part<'a> {
     /// cannot be created.
     pub(crate) fn create(out: Out<'a>, origin: Origin) -> Result<Self, Error> {
         let graceful = Graceful::begin();
-        #[expect(clippy::disallowed_methods, reason = "the manifest says how long the results took")]
+        #[expect(clippy::disallowed_methods, reason = "the manifest records the duration of the run")]
         let begin = Instant::now();
         let place = Place::of(out.path)?;
         let parent = place.parent();

@@ -32,7 +32,7 @@ pub struct Out<'a> {
 #[must_use]
 pub fn told_renamed(from: &Path, to: &Path) -> String {
     format!(
-        "the directory {} was renamed to {}: it held files that Raddle did not write, or that were changed",
+        "the directory {} was renamed to {}, because it held changed files or files that Raddle did not write",
         from.display(),
         to.display()
     )
@@ -92,7 +92,7 @@ impl Place {
             Ok(real) => real,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if fs::symlink_metadata(path).is_ok() {
-                    return refuse("it is a symbolic link to a path that does not exist");
+                    return refuse("the path is a symbolic link whose target does not exist");
                 }
                 let Some(name) = path.file_name() else {
                     return refuse("the path does not end in a directory name");
@@ -104,18 +104,16 @@ impl Place {
             Err(error) => return Err(Error::io("read", path)(error)),
         };
         if !real.is_dir() {
-            return refuse("it is not a directory");
+            return refuse("the path is not a directory");
         }
         if std::env::current_dir().is_ok_and(|current| current.starts_with(&real)) {
-            return refuse(
-                "it is the current directory or contains it, and such a directory cannot be replaced",
-            );
+            return refuse("the current directory and its parents cannot be replaced");
         }
         if is_mounted(&real) {
-            return refuse("it is a mount point, and mount points cannot be replaced");
+            return refuse("a mount point cannot be replaced");
         }
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
-            return refuse("it is the root directory");
+            return refuse("the root directory cannot be replaced");
         };
         Ok(Self { shown: path.to_owned(), parent: parent.to_owned(), name: name.to_owned() })
     }
@@ -197,8 +195,8 @@ impl Place {
         match contents.as_ref().and_then(|contents| contents.refusal(origin)) {
             Some(why) if !force => {
                 let what = format!("{} already exists and {why}", self.shown.display());
-                let hint = "choose another --out, or add --force, which deletes results of Raddle and renames a \
-                            directory with any other files";
+                let hint = "choose another --out, or add --force: it deletes a directory of unchanged Raddle \
+                            results, and renames any other directory";
                 Err(Error::Usage { what, hint: hint.to_owned() })
             }
             _ => Ok(contents),
@@ -224,10 +222,13 @@ impl Place {
         };
         if contents.is_complete() && !complete && !out.force {
             let what = format!(
-                "{} holds complete results, and partial results do not replace them",
+                "the new results are partial, so they do not replace the complete results in {}",
                 self.shown.display()
             );
-            return Err(Error::Usage { what, hint: "add --force to replace them anyway".to_owned() });
+            return Err(Error::Usage {
+                what,
+                hint: "add --force to replace the complete results".to_owned(),
+            });
         }
         if let Some(manifest) = contents.into_untouched() {
             exchange(folder, &path).map_err(failed())?;

@@ -66,7 +66,7 @@ fn outage(
 
 /// Draws the random failures. Each duplex link and each node has its own random stream, so the failures of a link do
 /// not depend on other links.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u64) -> Result<(), Problem> {
     let cables: Vec<(LinkId, LinkId)> =
         topology.links().map(|(id, _)| (id, topology.reverse(id))).filter(|(id, back)| id < back).collect();
@@ -78,7 +78,7 @@ fn draw(changes: &mut Vec<Change>, faults: &Faults, topology: &Topology, seed: u
             "the faults would cause about {expected:.0} failures, and at most {MOST_FAULTS} are \
                             supported"
         );
-        let hint = "give lower frequencies, or an earlier `until`".to_owned();
+        let hint = "give a lower `link_failures` or `node_failures`, or an earlier `until`".to_owned();
         return Err(Problem::at(&faults.place, Cause::OutOfRange { what, hint }));
     }
     let mut renew = |mut stream: Stream, mean_gap_ps: f64, links: &[LinkId]| {

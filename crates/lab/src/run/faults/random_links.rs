@@ -25,7 +25,7 @@ pub(super) fn choose(
     };
     let &Shape::Clos(size) = topology.shape() else {
         let hint = "choose kind = \"fat_tree\", \"clos\" or \"folded_clos\" in [topology], or name the failed link \
-                    by `link`";
+                    with `link`";
         return refuse(
             "random link failures need a Clos network, and this topology is not a Clos \
                        network"
@@ -46,11 +46,10 @@ pub(super) fn choose(
     }
     let RandomLinks { links, most_a_switch, .. } = random;
     let what = format!(
-        "{links} of {} links cannot be chosen with at most {most_a_switch} at any \
-                        switch",
+        "cannot fail {links} of {} links: at most {most_a_switch} links may fail at each switch",
         cables.len()
     );
-    refuse(what, "give fewer `links`, a larger `most_a_switch`, or leave `pod` out")
+    refuse(what, "give fewer `links` or a larger `most_a_switch`, or leave `pod` out")
 }
 
 /// The links from which the failures are chosen.
@@ -152,14 +151,14 @@ mod tests {
         let refused = |random, topology: &Topology| chosen(random, topology, 1).unwrap_err();
         assert_eq!(
             refused(RandomLinks { links: 13, ..random }, &k12()),
-            "13 of 36 links cannot be chosen with at most 2 at any switch"
+            "cannot fail 13 of 36 links: at most 2 links may fail at each switch"
         );
         assert_eq!(refused(RandomLinks { pod: Some(12), ..random }, &k12()), "the topology has no pod 12");
         let leaf_spine =
             clos(ClosSize::leaf_spine(2, 2, 2), ClosRates::all(Rate::from_gbps(10)), Duration::ZERO);
         assert_eq!(
             refused(random, &leaf_spine.unwrap()),
-            "12 of 0 links cannot be chosen with at most 2 at any switch"
+            "cannot fail 12 of 0 links: at most 2 links may fail at each switch"
         );
         let torus = torus(&[4, 4], Rate::from_gbps(10), Duration::ZERO).unwrap();
         assert_eq!(

@@ -84,7 +84,7 @@ pub(crate) struct Records {
 impl Records {
     /// Reads a run directory, but leaves out the flows that arrive first. `warm_up` is the share of all flows to leave
     /// out, from 0 to 1.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn read(directory: &Path, warm_up: f64) -> Result<Self, Error> {
         let table = Table::read(&directory.join(directory::FLOWS))?;
         let mut flows = FlowRecord::of(&table)?;

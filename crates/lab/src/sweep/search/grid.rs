@@ -61,7 +61,7 @@ keys! {
 
 impl Grid {
     /// Reads the keys `range`, `step` and `unit` of a section.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(super) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let Some(range) = section.item(&RANGE) else { return Err(section.missing(&RANGE)) };
         let [from, to] = list(range)? else {

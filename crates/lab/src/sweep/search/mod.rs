@@ -75,8 +75,7 @@ impl Search {
         section.ensure(
             alone,
             &OF,
-            "a search needs a quantity of flows over the whole run, such as FCT or deadlines met, and no \
-             comparison with another run",
+            "`of` in a search must be a quantity of flows over one whole run, such as FCT or deadlines met",
             hint,
         )?;
         let (at_least, seeds) = (section.read(&AT_LEAST)?, section.read(&SEEDS)?);

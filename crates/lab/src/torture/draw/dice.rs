@@ -72,7 +72,7 @@ impl Dice {
     /// A value within the parameter's range. Quantities and counts are mostly near the default, and sometimes at an end
     /// of the range. Half of the fractions are near the default. The others are anywhere from the least value to the
     /// largest value, but at most 1.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(super) fn parameter(&mut self, parameter: &Parameter) -> Value {
         let (least, most) = parameter.range;
         let mut near = |default: u64, if_none: u64| {

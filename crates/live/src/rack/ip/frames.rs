@@ -40,7 +40,7 @@ pub enum NoFrameHost {
     #[error("node {0} is not a host of this process")]
     NoHost(NodeId),
     /// The node already has a host of its scheme.
-    #[error("node {0} already runs the scheme's own host, which would receive the frames of the Linux host")]
+    #[error("node {0} cannot have a Linux host, because the node already runs the host of its scheme")]
     Taken(NodeId),
     /// The namespace could not be created.
     #[error(transparent)]

@@ -174,14 +174,13 @@ fn furnish(
     name: &Path,
 ) -> Result<SyncDevice, NoNamespace> {
     let fault = fault(node);
-    unshare(CloneFlags::CLONE_NEWNET)
-        .map_err(|why| fault("leaving the machine's own namespace")(why.into()))?;
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|why| fault("entering a new namespace")(why.into()))?;
     mount(Some("/proc/thread-self/ns/net"), name, None::<&str>, MsFlags::MS_BIND, None::<&str>)
-        .map_err(|why| fault("mounting it under its name")(why.into()))?;
-    let has_ipv6 = configure(interface).map_err(fault("setting up its protocols"))?;
+        .map_err(|why| fault("mounting the namespace under its name")(why.into()))?;
+    let has_ipv6 = configure(interface).map_err(fault("setting the options of TCP and IPv6"))?;
     netconfig_rs::Interface::try_from_name("lo")
         .and_then(|lo| lo.set_up(true))
-        .map_err(|why| fault("starting its loopback interface")(io::Error::other(why.to_string())))?;
+        .map_err(|why| fault("starting the loopback interface")(io::Error::other(why.to_string())))?;
     let ipv4 = address(node);
     // A /32 address adds no route. The route to the other hosts is added below, because this route also sets the
     // congestion control.
@@ -196,18 +195,18 @@ fn furnish(
     if has_ipv6 {
         builder = builder.ipv6(address_v6(node), 128);
     }
-    let device = builder.build_sync().map_err(fault("creating its TAP interface"))?;
-    device.set_nonblocking(true).map_err(fault("setting up its TAP interface"))?;
+    let device = builder.build_sync().map_err(fault("creating the TAP interface"))?;
+    device.set_nonblocking(true).map_err(fault("setting up the TAP interface"))?;
     if let Some(cores) = cores {
-        steer(&cores.mask_of_others()).map_err(fault("choosing the cores of its TAP interface"))?;
+        steer(&cores.mask_of_others()).map_err(fault("choosing the cores for receive packet steering"))?;
     }
-    let index = device.if_index().map_err(fault("reading the index of its TAP interface"))?;
+    let index = device.if_index().map_err(fault("reading the index of the TAP interface"))?;
     let ipv6 = has_ipv6.then(|| (address_v6(node).into(), PREFIX_V6));
     for (address, prefix) in [(ipv4.into(), PREFIX_V4)].into_iter().chain(ipv6) {
         routes::add(address, prefix, index, interface).map_err(|why| {
             match (why.kind(), lacking(&interface.congestion_control)) {
                 (io::ErrorKind::InvalidInput, Some(lacking)) => lacking,
-                _ => fault("creating its route to the other hosts")(why),
+                _ => fault("creating the route to the other hosts")(why),
             }
         })?;
     }

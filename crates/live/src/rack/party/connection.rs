@@ -182,7 +182,7 @@ impl Connection {
             RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
             _ => None,
         });
-        given.next().ok_or_else(|| io::Error::other("a file descriptor was expected, but none arrived"))
+        given.next().ok_or_else(|| io::Error::other("expected a file descriptor, but received none"))
     }
 }
 

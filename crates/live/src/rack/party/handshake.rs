@@ -63,7 +63,8 @@ pub enum NoParty {
     },
     /// The host was given the unspecified address, which stands for all addresses of its machine.
     #[error(
-        "{0} stands for all addresses of this machine; give the address by which the other processes reach it"
+        "{0} stands for all addresses of this machine; give one address by which other \
+         processes reach this machine"
     )]
     AnyAddress(SocketAddr),
     /// The processes would meet at a TCP address without a secret.
@@ -81,7 +82,10 @@ pub enum NoParty {
         why: io::Error,
     },
     /// Some nodes still have no process after the wait.
-    #[error("no process has joined for the nodes {} within {} s{}", list(missing), PATIENCE.as_secs(), refusals(refused))]
+    #[error(
+        "no process has joined to run the nodes {} within {} s{}",
+        list(missing), PATIENCE.as_secs(), refusals(refused)
+    )]
     Missing {
         /// The missing nodes.
         missing: Vec<Range<u32>>,
@@ -89,10 +93,10 @@ pub enum NoParty {
         refused: Vec<String>,
     },
     /// The host has refused this process.
-    #[error("the host refuses this process: {0}")]
+    #[error("the host process refuses this process: {0}")]
     Refused(String),
     /// The host does not know the secret.
-    #[error("the host does not know the secret")]
+    #[error("the host process does not know the secret")]
     Impostor,
     /// A process that was let in is gone, did not answer in time, or has sent an unexpected message.
     #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.wrapping_sub(1))]
@@ -118,7 +122,7 @@ fn list(ranges: &[Range<u32>]) -> String {
 fn refusals(refused: &[String]) -> String {
     match refused.last() {
         None => String::new(),
-        Some(last) => format!("; {} processes were refused, the last because {last}", refused.len()),
+        Some(last) => format!("; {} processes were refused, the last for this reason: {last}", refused.len()),
     }
 }
 
@@ -237,15 +241,16 @@ fn welcome(
     };
     if version != VERSION {
         return Err(Broken(format!(
-            "the process has version `{version}`, but the host has version `{VERSION}`"
+            "the process has version `{version}`, but the host process has version `{VERSION}`"
         )));
     }
     if experiment != terms.experiment {
-        return Err(Broken("the process and the host have different experiments".to_owned()));
+        return Err(Broken("the process and the host process have different experiments".to_owned()));
     }
     if nodes.is_empty() || nodes.end > all {
         return Err(Broken(format!(
-            "the process asks for no nodes, or for nodes that the rack of {all} nodes does not have"
+            "the process must run at least one node, and only nodes from 0 to {}",
+            all.saturating_sub(1)
         )));
     }
     if let Some(other) = taken.iter().find(|other| other.start < nodes.end && nodes.start < other.end) {

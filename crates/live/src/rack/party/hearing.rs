@@ -131,7 +131,7 @@ impl Hearing {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use crate::rack::party::message::tests::known;
@@ -166,10 +166,10 @@ mod tests {
         hearing.let_go(&mut told);
         hearing.add(1, guest(98, vec![]));
         hearing.let_go(&mut told);
-        assert!(told.0.is_empty(), "the other has looked before the words were said");
+        assert!(told.0.is_empty(), "the guest's last look began before the words were said");
         hearing.add(1, guest(101, vec![word(10, 98), word(40, 103)]));
         hearing.let_go(&mut told);
-        assert_eq!(told.0, [10, 20], "what both have said by 100");
+        assert_eq!(told.0, [10, 20], "the words that both processes said by time 100 must be told");
         hearing.add_own(0, own(110, vec![word(25, 104)]));
         hearing.let_go(&mut told);
         hearing.add(1, guest(111, vec![]));
@@ -186,18 +186,18 @@ mod tests {
             hearing.is_at_rest(5)
         };
         assert!(!look(&mut hearing, 0, 1, still(3, 1)));
-        assert!(!look(&mut hearing, 1, 2, still(0, 2)), "the first look of all");
-        assert!(!look(&mut hearing, 0, 3, still(3, 1)), "the other has not looked since");
+        assert!(!look(&mut hearing, 1, 2, still(0, 2)), "each process has looked only once");
+        assert!(!look(&mut hearing, 0, 3, still(3, 1)), "process 1 has looked only once");
         assert!(look(&mut hearing, 1, 4, still(0, 2)));
         assert!(
             !look(&mut hearing, 0, 5, still(4, 1)) && !look(&mut hearing, 1, 6, still(0, 2)),
-            "one is under way"
+            "one packet is still under way"
         );
         let waits = Count { is_quiet: false, ..still(4, 1) };
         assert!(!look(&mut hearing, 0, 7, waits) && !look(&mut hearing, 1, 8, still(0, 3)));
         assert!(
             !look(&mut hearing, 0, 9, waits) && !look(&mut hearing, 1, 10, still(0, 3)),
-            "a node wants to be woken"
+            "a node of process 0 wants to be woken"
         );
         let delivered = Count { flows_delivered: 5, ..waits };
         assert!(!look(&mut hearing, 0, 11, delivered) && !look(&mut hearing, 1, 12, still(0, 3)));

@@ -347,7 +347,7 @@ impl Ended {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 pub(super) mod tests {
     use super::*;
     use crate::rack::fidelity::Meter;
@@ -425,7 +425,10 @@ pub(super) mod tests {
     #[test]
     fn numbers_that_cannot_be_added_up_are_refused() {
         assert!(ended(|_| {}).is_possible());
-        assert!(ended(|ended| ended.now = Time::NEVER).is_possible(), "times are not added up");
+        assert!(
+            ended(|ended| ended.now = Time::NEVER).is_possible(),
+            "the time `NEVER` must be possible, because times are not added up"
+        );
         let changes: [fn(&mut Ended); 5] = [
             |ended| ended.steal = Some(f64::NAN),
             |ended| ended.totals.drops.lost = u64::MAX,

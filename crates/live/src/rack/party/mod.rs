@@ -11,7 +11,7 @@
 
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "the constants are at most a minute, and 64 bits can count the nanoseconds of centuries"
+    reason = "the constants are at most one minute, so their numbers of nanoseconds fit 64 bits"
 )]
 
 mod connection;
@@ -284,7 +284,8 @@ impl Party {
                     Ok(Ok(_)) => Err(self.lost_host(NONSENSE)),
                     Ok(Err(why)) => Err(self.lost_host(why)),
                     Err(_) => Err(self.lost_host(
-                        "the host did not forward the ring descriptions of other processes in time",
+                        "the host process did not forward the other processes' packet ring descriptions in \
+                         time",
                     )),
                 }
             }
@@ -303,7 +304,7 @@ impl Party {
                 let mut silent: Vec<usize> = (0..guests.len()).filter(is_guest).collect();
                 while let Some(&next) = silent.first() {
                     let Ok(Came { process, message, .. }) = inbox.recv_timeout(PATIENCE) else {
-                        return Err(self.lost(next, "the process did not describe its rings in time"));
+                        return Err(self.lost(next, "the process did not describe its packet rings in time"));
                     };
                     match message {
                         Ok(FromGuest::Offers(offers)) if silent.contains(&process) => {
@@ -377,8 +378,10 @@ impl Party {
         }
         match waiting.iter().position(|&waits| waits) {
             Some(process) => Err(self.lost(process, "the process was not ready in time")),
-            None if is_ready => Err(self.lost_host("the host did not start the run in time")),
-            None => Err(self.lost(self.own, "this process could not set up its rings to other machines")),
+            None if is_ready => Err(self.lost_host("the host process did not start the run in time")),
+            None => {
+                Err(self.lost(self.own, "this process could not set up its packet rings to other machines"))
+            }
         }
     }
 

@@ -16,7 +16,8 @@ pub const FLOW_CONTROL: FlowControl = FlowControl {
         summary: "Priority-based flow control: a port pauses its neighbour before the port's memory is full",
         source: "IEEE 802.1Qbb, IEEE 802.3 Annex 31D",
         differs: &[
-            "a pause takes effect as soon as its frame has arrived; the headroom nevertheless covers a reaction time",
+            "a pause takes effect as soon as the pause frame arrives; the required headroom still covers the \
+             standard's reaction time",
         ],
         view: View::Local,
         parameters: &Params::LIST,

@@ -14,13 +14,14 @@ pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
                   frames' sources",
         source: "IEEE 802.1Qau (802.1Q clauses 30 to 33), QCN version 2.2; Crisan et al.",
         differs: &[
-            "the table also holds the parameters of rate limiters, as in the standard, although rate limiters belong \
-             to transports",
-            "the next sampling interval begins at the sampled frame, so at most 1 of 10.5 full frames is sampled",
+            "the parameters of rate limiters are listed here, as in the standard, although rate limiters are \
+             part of transports",
+            "each sampled frame begins a new sampling interval, so on average at most 1 of 10.5 full frames \
+             is sampled",
             "a notice with feedback F cuts the rate by the fraction `gd` * F / 63; in the standard, the fraction is \
              F / 128",
-            "as calibrated (specifications/cee.md §3.3), extra fast recovery is on, and the target rate is not \
-             reduced",
+            "extra fast recovery is on, and the target rate is not reduced; both settings are calibrated \
+             (specifications/cee.md §3.3)",
         ],
         view: View::Local,
         parameters: &Params::LIST,

@@ -70,13 +70,13 @@ impl Ets {
         let of_class = (0..COUNT).filter(|&i| ready >> i & 1 == 1 && self.params.class_of(i) == class);
         let fronts = of_class.filter_map(|i| Some((i, *self.queues[i].front()?)));
         let first = fronts.min_by_key(|(_, front)| front.before);
-        first.map(|(i, front)| (i, front.size)).expect("the class must have a ready priority")
+        first.map(|(i, front)| (i, front.size)).expect("the class must have a priority that can send")
     }
 
     fn take(&mut self, priority: usize) -> u32 {
         let queue = &mut self.queues[priority];
         let Waiting { slot, size, .. } =
-            queue.pop_front().expect("a queue with its bit set must not be empty");
+            queue.pop_front().expect("a queue whose bit in `backlogged` is set must not be empty");
         if queue.is_empty() {
             self.backlogged &= !(1 << priority);
         }

@@ -8,8 +8,8 @@ use crate::scheme::{Info, Plan, QueueDiscipline, Queues, Unfit, View};
 pub(crate) const QUEUE: QueueDiscipline = QueueDiscipline {
     info: Info {
         name: "ets",
-        summary: "Strict traffic classes first, then the other classes by percentages; respects pauses; the \
-                  queue has no size limit",
+        summary: "Serves strict traffic classes first, and divides the remaining rate among the other \
+                  classes by percentages; respects pauses; the queue has no size limit",
         source: "IEEE 802.1Qaz",
         differs: &[],
         view: View::Local,

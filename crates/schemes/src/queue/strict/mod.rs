@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 pub const QUEUE: QueueDiscipline = QueueDiscipline {
     info: Info {
         name: "strict",
-        summary: "Strict priority among the eight priorities of 802.1Q; respects pauses; the queue has no \
+        summary: "Serves the eight priorities of 802.1Q in strict order; respects pauses; the queue has no \
                   size limit",
         source: "IEEE 802.1Q §8.6.8.1",
         differs: &[],
@@ -95,7 +95,7 @@ impl Queue for Strict {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use raddle_core::Header;

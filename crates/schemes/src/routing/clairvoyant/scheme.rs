@@ -22,12 +22,13 @@ pub const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "clairvoyant",
-    summary: "In a Clos network, each flow takes the path whose most loaded link is least loaded when the flow begins",
+    summary: "In a Clos network, each flow takes the path whose maximum link load is lowest when the flow \
+              begins",
     source: "Expeditus (SoCC 2016) §5.1, under the names Clairvoyant and ideal",
     differs: &[
         "not specified in the paper: ties are broken at random, and loads are rounded as in Expeditus",
-        "an edge switch avoids its own failed links at once; other failed links are avoided only once their failure \
-         has been discovered",
+        "an edge switch avoids its own failed links at once, and other failed links after their failure has \
+         been discovered",
     ],
     view: View::Global,
     parameters: &Parameters::LIST,

@@ -55,8 +55,8 @@ const INFO: Info = Info {
     differs: &[
         "t_fl is 100 us and tau 200 us, as in Expeditus's comparison with CONGA; CONGA's own evaluation has 500 us \
          and 160 us",
-        "a metric that has not been updated for `ageing` becomes 0 at once, not gradually; a leaf does not feed \
-         back such a metric",
+        "a metric without an update for the time `ageing` becomes 0 at once, not gradually; leaves do not \
+         feed such a metric back",
         "a load is rounded down, is at most 7, and includes the packet that carries it",
         "the overlay header is 4 extra bytes in front of the packet; the paper uses spare bits of VXLAN's header",
     ],
@@ -86,7 +86,7 @@ parameters! {
         t_fl: Duration = flowlets::gap(Duration::from_us(100));
         expiry: Expiry = flowlets::EXPIRY;
         flowlets: usize = flowlets::SLOTS;
-        /// number of bits of a load, Q
+        /// number of bits that encode a load, Q
         bits: u32 = 3, 1..=3;
         /// interval at which rate estimators decay
         t_dre: Duration = Duration::from_us(20), Duration::from_ps(1)..=Duration::from_ms(1_000_000);

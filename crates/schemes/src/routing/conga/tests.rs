@@ -2,7 +2,7 @@
 //! 31,250 bytes: 1/8 of what a link carries in 200 us. Hosts are nodes 0 to 5, leaves 6 to 8, spines 9 to 11. A leaf's
 //! ports 2 to 4 lead to the spines. A spine's port i leads to the leaf with index i.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use crate::parameter::Settings;

@@ -18,7 +18,8 @@ pub(crate) const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "d-mod-k",
-    summary: "Each packet goes up and down a tree; the digits of the destination's number choose the ports upwards",
+    summary: "Each packet goes up a tree and then down; the digits of the destination's number select the up \
+              ports",
     source: "Rodriguez et al., CLUSTER 2009; Crisan et al., CEE Switch Adaptive Routing, \"Deterministic\"",
     differs: &[],
     view: View::Local,

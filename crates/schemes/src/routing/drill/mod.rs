@@ -43,7 +43,8 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "drill",
-    summary: "Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered",
+    summary: "Each packet joins the shortest queue among random next hops and the best next hops of the \
+              previous packet",
     source: "Ghorbani et al., DRILL, SIGCOMM 2017",
     differs: &[
         "a queue's length is measured as the time to drain it, so that ports of different rates can be compared",

@@ -52,7 +52,7 @@ fn key_hash(tuple: FiveTuple) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use crate::routing::expeditus::tagging::put_tag;

@@ -128,7 +128,7 @@ impl Multipliers {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use raddle_core::Duration;

@@ -32,13 +32,13 @@ const INFO: Info = Info {
               aggregation switch is selected, then the core",
     source: "Expeditus (SoCC 2016) §§3-4",
     differs: &[
-        "a path table's entry that waits for an answer expires like every other entry; the paper only resets its \
-         valid bit, and the flow could then never select again",
+        "a path table entry that waits for an answer expires like any other entry; the paper only resets the \
+         valid bit, so the flow could never select a path again",
         "not specified in the paper: loads are rounded down and limited to 7; ties are broken at random; a switch \
          never selects a port that is down",
-        "fractional multipliers are applied before rounding, and whole multipliers after rounding; both apply once a \
-         failure has been discovered",
-        "entries of paths through a port that went down expire at once",
+        "loads are multiplied by fractional multipliers before rounding, and by whole multipliers after \
+         rounding; multipliers take effect once a failure has been discovered",
+        "if a port goes down, the table entries of paths through this port expire at once",
         "`mode = \"authsim\"`: loads travel in the paper's tag instead of a header after the IP header, and are \
          limited to 7; multipliers are off",
     ],
@@ -109,25 +109,26 @@ pub(crate) const ALPHA: Parameter =
     Parameter::new("alpha", Value::Fraction(0.1), "fraction that a rate estimator loses in each interval")
         .within(0.001, 1.0);
 pub(crate) const BITS: Parameter =
-    Parameter::new("bits", Value::Count(3), "number of bits of a load").within(1.0, 3.0);
+    Parameter::new("bits", Value::Count(3), "number of bits that encode a load").within(1.0, 3.0);
 pub(crate) const PST_CAPACITY: Parameter =
     Parameter::new("pst_capacity", Value::Count(65_536), "number of entries of a path selection table")
         .within(1.0, 16_777_216.0);
 pub(crate) const PST_TIMEOUT: Parameter = Parameter::new(
     "pst_timeout",
     Value::Duration(Duration::from_ms(100)),
-    "idle time after which an entry expires",
+    "idle time after which an entry of a path selection table expires",
 )
 .within(1.0, 1e15);
 pub(crate) const PST_CLOCK: Parameter = Parameter::choice(
     "pst_clock",
     Clock::WORDS,
-    "entries expire exactly after the timeout (timestamps), or after one to two timeouts (an age bit)",
+    "when an idle entry expires: exactly after the timeout (exact), or after one to two timeouts (age_bit)",
 );
 pub(crate) const PST_LOOKUP: Parameter = Parameter::choice(
     "pst_lookup",
     Lookup::WORDS,
-    "each flow has its own entry, or flows share an entry if the lower bits of their hashes are equal (hw)",
+    "how flows use entries: each flow has its own entry (exact), or flows with the same lower hash bits \
+     share an entry (hw)",
 );
 
 /// The data that all switches of a fabric share.

@@ -26,7 +26,7 @@ pub(crate) const ROUTING: Routing =
 
 const INFO: Info = Info {
     name: "hashed",
-    summary: "Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards",
+    summary: "Each packet goes up a tree and then down; the digits of a hash of the flow select the up ports",
     source: "RFC 2992 (hash-threshold); Crisan et al., CEE Switch Adaptive Routing, \"Hashed\"",
     differs: &[
         "the protocol number is not hashed, because all packets of a run have the same protocol number",
@@ -83,7 +83,8 @@ impl Hashed {
     /// one path through each ancestor.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the lower half of the key and both halves of the offset are hashed; the path is below `paths`"
+        reason = "the hash uses the lower half of the key and both halves of the offset; the path number is \
+                  less than `paths`"
     )]
     fn path(&self, packet: &Packet) -> u32 {
         let (src, dst) = (packet.src(), packet.dst());

@@ -34,10 +34,10 @@ const INFO: Info = Info {
               switch, measured by probes",
     source: "HULA (SOSR 2016) §3; specifications/expeditus.md §6.5",
     differs: &[
-        "an edge switch that has forwarded only probes for the time `ageing` sends no probes until the next other \
-         packet, so that an idle network has no events",
-        "if no probe has reported a next hop for `ageing`, flowlets are spread by hash over the shortest paths, as \
-         in ECMP; the paper keeps the old next hop until another probe arrives",
+        "an edge switch that has forwarded only probes for the time `ageing` stops probing until a packet \
+         other than a probe passes; an idle network thus has no events",
+        "if no probe has confirmed the best next hop for the time `ageing`, flowlets take shortest paths by \
+         hash, as in ECMP; the paper's switches keep the old next hop until another probe arrives",
         "a probe is a packet of 46 bytes, the payload of a 64-byte frame; utilisation has 8 bits, and 255 is line \
          rate",
     ],

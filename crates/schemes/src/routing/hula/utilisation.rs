@@ -46,7 +46,7 @@ impl Utilisation {
     }
 
     /// The utilisation of the link at `port`, in 255ths of its rate, rounded down, at most 255.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(super) fn of(&self, now: Time, port: PortId, rate: Rate) -> u8 {
         let full = rate.as_bps_f64() * self.tau.as_secs_f64() / 8.0;
         // If the rate is zero, the result is 255 after a recent packet, and 0 if the link is idle.

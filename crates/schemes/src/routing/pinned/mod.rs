@@ -36,8 +36,8 @@ pub(crate) const OWN_ROUTINGS: [(&str, &str); 2] = [
     ),
     (
         "bcube",
-        "successive subflows of a flow take successive parallel paths of BCube, and a flow without subflows \
-         takes the first of them, which is a shortest path (Guo et al., SIGCOMM 2009)",
+        "successive subflows of a flow take successive parallel paths of BCube; a flow without subflows \
+         takes the first parallel path, which is a shortest path (Guo et al., SIGCOMM 2009)",
     ),
 ];
 

@@ -1,4 +1,4 @@
-#![allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use crate::parameter::Settings;
@@ -129,7 +129,7 @@ fn fabrics_that_do_not_fit_are_refused() {
     let (key, problem) = refused(&fat_tree(4), "bcube", 12);
     assert_eq!(
         (&key[..], &problem[..]),
-        ("scheme.routing", "routing by parallel paths needs the topology BCube")
+        ("scheme.routing", "routing over parallel paths needs a BCube topology")
     );
     let (key, problem) = refused(&bcube(2, 3), "bcube", 8);
     assert_eq!(

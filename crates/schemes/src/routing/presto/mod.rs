@@ -50,8 +50,8 @@ const INFO: Info = Info {
     differs: &[
         "a packet's flowcell is computed from its position in the flow, so a retransmission takes the same path as \
          the original",
-        "pure acknowledgements of a flow all take one path",
-        "a path's number takes 4 bytes in the packet; the paper's shadow MAC addresses take none",
+        "all pure acknowledgements of a flow take the same path",
+        "the path number adds 4 bytes to the packet; the paper's shadow MAC addresses add no bytes",
         "a receiver waits a fixed time for an overtaken flowcell; the paper adapts this time to measured delays",
         "after a failure all surviving paths are used equally; there are no weights for paths of unequal rates",
     ],

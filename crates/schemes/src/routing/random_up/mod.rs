@@ -29,7 +29,7 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "random-up",
-    summary: "Each packet goes up and down a tree; the ports upwards are drawn at random for each packet",
+    summary: "Each packet goes up a tree and then down; the up ports are drawn at random for each packet",
     source: "Leiserson et al., SPAA 1992; Crisan et al., CEE Switch Adaptive Routing, \"Random\"",
     differs: &[],
     view: View::Local,

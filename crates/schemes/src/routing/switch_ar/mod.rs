@@ -48,12 +48,15 @@ const INFO: Info = Info {
     summary: "Packets to a destination take the up port for which congestion notices report the least congestion",
     source: "Minkenberg et al., HPSR 2009 and HOTI 2009; Crisan et al.",
     differs: &[
-        "a port's congestion level is the sum of the feedback of its notices; after a notice of the switch's own \
-         queue, notices of other switches are ignored; both rules are calibrated (specifications/cee.md §5.6)",
+        "a port's congestion level is the sum of the feedback of its notices; after a notice from the port's \
+         own queue, notices from other switches do not count; both rules are calibrated \
+         (specifications/cee.md §5.6)",
         "without congestion, frames take D-mod-k's path; the papers do not specify the path",
         "after link failures, frames take D-mod-k's choice among the remaining paths",
-        "receivers put segments back in order below TCP; the hosts of converged Ethernet do this themselves",
-        "`moved` and `keep_used` are our additions; the paper discusses fractional splits and used notices",
+        "receivers put TCP segments back in order below TCP; the hosts of converged Ethernet have their own \
+         reordering",
+        "the parameters `moved` (fractional splits) and `keep_used` (used notices) are our additions; the \
+         paper only discusses the two ideas",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,

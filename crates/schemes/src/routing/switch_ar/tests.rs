@@ -1,7 +1,7 @@
 //! The test network is a 2-ary 3-tree, as in oracle 8.12 of specifications/cee.md: hosts 0 to 7, leaves 8 to 11, middle
 //! switches 12 to 15, roots 16 to 19. Ports 0 and 1 of a switch lead down, ports 2 and 3 up.
 
-#![allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use crate::parameter::Settings;

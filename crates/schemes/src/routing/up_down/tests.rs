@@ -1,4 +1,4 @@
-#![allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::testing::{Fabric, build, even, frame};
 use crate::routing::{d_mod_k, hashed, random_up, s_mod_k};

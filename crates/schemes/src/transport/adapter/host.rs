@@ -176,7 +176,7 @@ impl<P: Protocol> Adapter<P> {
     }
 
     /// Takes the next frame from the queues; `None` if no queue may send now.
-    #[allow(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame's payload is at most the MTU")]
     fn next_frame(&mut self, now: Time, paused: Paused) -> Option<Packet> {
         let Chunk { flow: place, bytes, birth } = self.queues.next(now, self.mtu, paused)?;
         let sending = &mut self.sending[place as usize];

@@ -32,11 +32,11 @@ use raddle_topology::Topology;
 pub(crate) fn check_ports(topology: &Topology) -> Result<(), Unfit> {
     let Some(host) = topology.hosts().find(|&host| topology.port_count(host) != 1) else { return Ok(()) };
     let problem = format!(
-        "with this transport, every host must have exactly one port (host {host} has {})",
+        "with this transport, every host must have exactly one port (host {host} has {} ports)",
         topology.port_count(host)
     );
     let hint = if topology.hosts().count() < topology.node_count() {
-        "give each port a host of its own, or choose a transport for hosts with several ports, such as `dctcp`"
+        "give each host exactly one port, or choose a transport for hosts with several ports, such as `dctcp`"
     } else {
         "choose a topology with switches, such as kind = \"k_ary_n_tree\""
     };

@@ -123,7 +123,7 @@ impl<L: RateLimiter> Queues<L> {
 
     /// Removes at most `most` bytes for the next frame from the queue whose turn it is. Returns them as a chunk, or
     /// `None` if no queue may send now.
-    #[allow(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame's payload is at most the MTU")]
     pub(super) fn next(&mut self, now: Time, most: u32, paused: Paused) -> Option<Chunk> {
         self.free(now);
         loop {
@@ -138,7 +138,7 @@ impl<L: RateLimiter> Queues<L> {
                 self.enter(now, place); // a notice that arrived while the queue waited has limited the queue
                 continue;
             }
-            let front = queue.chunks.front_mut().expect("a queue that takes its turn must not be empty");
+            let front = queue.chunks.front_mut().expect("a queue must not be empty when its turn comes");
             let bytes = front.bytes.min(most.into());
             let taken = Chunk { bytes, ..*front };
             front.bytes -= bytes;

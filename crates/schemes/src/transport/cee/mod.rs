@@ -38,7 +38,7 @@ impl RateLimiter for Limiter {
     }
 
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "a frame carries at most an MTU")]
+    #[allow(clippy::cast_possible_truncation, reason = "a frame's payload is at most the MTU")]
     fn sent(&mut self, now: Time, bytes: u32, queue_empty: bool) {
         if let Some(point) = &mut self.0 {
             let frame = Frame { plen: bytes as u16, ..Frame::default() };

@@ -14,11 +14,12 @@ use std::sync::Arc;
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "cee",
-        summary: "Lossless Ethernet's adapter: a queue for each destination and priority, with or without \
-                  QCN's rate limiters",
+        summary: "Lossless Ethernet: each host has a queue for each destination and priority, with or \
+                  without QCN's rate limiters",
         source: "Crisan, Gusat and Minkenberg, Comparative Evaluation of CEE-based Switch Adaptive Routing",
         differs: &[
-            "the receiver puts frames in order per flow; in the paper, it puts frames in order per source",
+            "the receiver restores the frame order of each flow; in the paper, it restores the frame order \
+             of each source",
         ],
         view: View::Local,
         parameters: &Parameters::LIST,

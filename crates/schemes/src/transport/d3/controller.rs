@@ -180,7 +180,7 @@ impl Controller {
     }
 
     /// The grant for a flow that desires the rate `desired`, both in bit/s. The sums must already contain `desired`.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn grant(&self, desired: i64) -> u64 {
         let capacity = self.capacity.get() as i64;
         let left = capacity - self.sums.granted;

@@ -17,24 +17,25 @@ use raddle_wire::d3::{Packet, Request};
 pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "d3",
-        summary: "D3: switches grant the rates that deadlines need, first come, first served, and share the rest \
-                  fairly",
+        summary: "D3: switches grant flows the rates that meet their deadlines, first come, first served, \
+                  and share the rest fairly",
         source: "Wilson, Ballani, Karagiannis, Rowstron: Better Never than Late, SIGCOMM 2011; specifications/pdq.md §6",
         differs: &[
-            "a fair share is never negative, as in PDQ's comparison (`clamp`)",
-            "no grant exceeds the rate that is not granted to other flows, even if other flows no longer need their \
-             grants",
-            "routers remember the rate that they granted to each flow (`memory`); otherwise lost requests would make \
-             the sums of the routers wrong",
-            "a link's capacity adapts to the smallest backlog within a round trip, not to the current backlog",
-            "the interval of this adaptation is at least the serialization delay of one packet per flow; otherwise \
-             bursts would look like standing queues",
-            "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
-             vary too much; the interval timer stops while the link is idle",
+            "a fair share is never negative, as in the PDQ paper, unless `clamp = false`",
+            "a grant is at most the capacity less the grants of all other flows, even if other flows no \
+             longer need their grants",
+            "routers remember the rate that they granted to each flow (`memory`); otherwise lost requests \
+             would make the routers' sums of granted rates wrong",
+            "the capacity to allocate depends on the smallest backlog within a round trip, not on the \
+             current backlog",
+            "the capacity to allocate changes at most once per serialization delay of one packet from each \
+             flow; otherwise bursts would look like standing queues",
+            "the arrival rate is measured from packet to packet, because the number of packets per fixed \
+             interval varies too much; the update timer stops while the link is idle",
             "the base rate is one request per round trip, and is not included in the sums of granted rates",
-            "senders check whether to end a flow (`quench`) at every departure and acknowledgement, not only at \
-             answers to requests",
-            "rates have 12 significant bits; all headers together have 40 bytes, as in TCP",
+            "senders check whether to end a late flow (`quench`) when any packet departs or any \
+             acknowledgement arrives, not only when the answer to a rate request arrives",
+            "rates in headers have 12 significant bits; all headers together have 40 bytes, as in TCP",
         ],
         view: View::Local,
         parameters: &Parameters::LIST,

@@ -22,7 +22,7 @@ const R_AI: Parameter = Parameter::new(
 const R_HAI: Parameter = Parameter::new(
     "r_hai",
     Value::Rate(Rate::from_bps(200_000_000)),
-    "increase of the target rate in hyper increase; cycle number i of hyper increase adds i times this rate",
+    "step of hyper increase: the i-th cycle of hyper increase adds i times this rate to the target rate",
 )
 .growing(TESTBED, None);
 

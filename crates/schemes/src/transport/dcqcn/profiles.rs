@@ -48,8 +48,9 @@ pub(crate) const PROFILES: [Profile; 3] = [
     },
     Profile {
         name: "dcqcn-400g",
-        summary: "dcqcn-100g with thresholds and rate steps scaled in proportion to the link rate, at 400 Gb/s",
-        source: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019; the authors' ns-3 run script, with its values per 25 Gb/s of link rate",
+        summary: "dcqcn-100g at 400 Gb/s, with thresholds and rate steps scaled in proportion to the link \
+                  rate",
+        source: "Li et al., HPCC: High Precision Congestion Control, SIGCOMM 2019; the authors' ns-3 run script, whose thresholds and rate steps are per 25 Gb/s of link rate",
         transport: "dcqcn",
         rate: Rate::from_gbps(400),
         values: &of_hpcc::<16>(),

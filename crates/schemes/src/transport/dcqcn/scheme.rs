@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
     info: Info {
         name: "red",
-        summary: "ECN marks with a probability that rises with the queue length: the congestion points of DCQCN",
+        summary: "The congestion points of DCQCN: the probability of an ECN mark rises with the queue length",
         source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015, §3.1 and Figure 14",
         differs: &[],
         view: View::Local,
@@ -29,14 +29,16 @@ pub(crate) const CONGESTION_POINT: CongestionPoint = CongestionPoint {
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "dcqcn",
-        summary: "RDMA writes over RoCEv2, whose rates are controlled by ECN marks",
+        summary: "RDMA writes over RoCEv2, with rate control by ECN marks",
         source: "Zhu et al., Congestion Control for Large-Scale RDMA Deployments, SIGCOMM 2015; InfiniBand Annex A17",
         differs: &[
             "each flow has its own queue pair, which begins at line rate and is removed when the flow ends",
-            "losses are recovered by the go-back-N of InfiniBand's reliable connections, which the paper assumes",
-            "with `recovery = \"none\"`, no packet is acknowledged: a flow that loses a packet does not finish, and \
-             the receiver puts packets in order",
-            "only timeouts count as retries; after a timeout, the timer stays stopped until the flow sends again",
+            "hosts recover from losses by the go-back-N of InfiniBand's reliable connections; the paper \
+             assumes this recovery",
+            "with `recovery = \"none\"`, receivers send no acknowledgements but restore the packet order; a \
+             flow that loses a packet does not finish",
+            "only timeouts count as retries; after a timeout, the timer starts again with the flow's next \
+             packet",
             "the i-th cycle of hyper increase raises the target rate by i steps, as in QCN; the paper does not \
              give the steps",
             "a marked packet that arrives within `cnp_interval` of the last notification causes no notification, not \
@@ -103,8 +105,8 @@ fn check_numbers(plan: &Plan<'_>, params: &Params) -> Result<(), Unfit> {
     Err(Unfit {
         key: "scheme.dcqcn.rto".into(),
         problem: format!(
-            "a host with a link of {rate} can send {packets} packets within `rto` = {}, but 24-bit packet numbers \
-             require fewer than {MOST_OUTSTANDING} packets",
+            "a host with a link of {rate} can send {packets} packets within `rto` = {}; because packet \
+             numbers have 24 bits, it must send fewer than {MOST_OUTSTANDING} packets in this time",
             go_back_n.rto
         ),
         hint: format!("set `rto` to less than {longest}, or set a larger `mtu`"),

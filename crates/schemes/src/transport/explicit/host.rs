@@ -124,7 +124,7 @@ impl<P: Protocol> ExplicitHost<P> {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "a choice is below `Paths::CHOICES`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number of a path is below `Paths::CHOICES`")]
     fn open(&mut self, now: Time, flow: &Flow) {
         let number = self.number();
         let key = self.key(number);

@@ -30,7 +30,7 @@ impl Incoming {
     /// A flow is removed when the sender has ended the flow and all its subflows. The SYN of a subflow may still arrive
     /// later and create the flow again. Because a path keeps packets in order, the TERM of this subflow follows the SYN
     /// and removes the flow.
-    #[allow(clippy::cast_possible_truncation, reason = "packets of a flow are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number of packets of a flow fits a `u32`")]
     pub(super) fn take(&mut self, segment: &Segment) -> Option<Report> {
         let key = segment.key();
         let subflow = 1_u16 << (segment.flow % Segment::SUBFLOWS);

@@ -74,7 +74,7 @@ impl<S> Outgoing<S> {
     /// which the path begins.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the number of a subflow's first packet is at most the number of packets, a `u32`"
+        reason = "the index of a subflow's first packet is at most the number of packets, a `u32`"
     )]
     pub(super) fn new<P: Protocol<Sender = S>>(
         protocol: &mut P,

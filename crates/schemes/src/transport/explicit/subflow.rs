@@ -66,7 +66,7 @@ impl Packets {
     /// If there are 2^32 packets or more.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "the last packet has at most the payload of a full packet"
+        reason = "the last packet's payload is at most the payload of a full packet"
     )]
     pub(super) fn of(size: Bytes, full: u16, header: u32) -> Self {
         let count = size.0.div_ceil(full.into()).max(1);

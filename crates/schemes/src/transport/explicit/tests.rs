@@ -1,7 +1,7 @@
 //! Tests of two hosts with a switch between them. The path has only propagation delay, and each test defines the grants
 //! of the switch.
 
-#![allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use raddle_core::{Bytes, FlowId, Host, Input, NodeId, Output, Packet, PortState, Ports, Report};

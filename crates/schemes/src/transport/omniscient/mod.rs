@@ -21,8 +21,8 @@ use raddle_wire::rated::Segment;
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "omniscient",
-        summary: "The best schedule of flows as fluids, by a scheduler that knows all flows; for the flow engine \
-                  only",
+        summary: "An ideal scheduler that knows all flows and sets their rates without delay; for the flow \
+                  engine only",
         source: "Moore, An n Job, One Machine Sequencing Algorithm, 1968; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specifications/pdq.md §9",
         differs: &[
             "if flows share more than one link, no simple optimum is known: flows are served in order of deadline \

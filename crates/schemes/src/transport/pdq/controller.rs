@@ -117,7 +117,7 @@ impl Controller {
 
     /// Stores the acknowledged rate in the flow's list entry; a pause is stored as rate zero. Removes a flow that
     /// another switch has paused. With Suppressed Probing, may raise the probe interval in the header.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn commit(&mut self, key: FlowKey, header: &mut Scheduling) {
         if header.pauseby != Scheduling::NOBODY {
             header.rate = 0;
@@ -272,7 +272,7 @@ impl Controller {
 }
 
 /// PDQ's share of a link, bit/s.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 fn share(line: Rate, rules: &Parameters) -> u64 {
     if rules.share >= 1.0 { line.as_bps() } else { (line.as_bps_f64() * rules.share) as u64 }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Sender {
 
 /// The least interval between probes (`I_MIN`), in sixteenths of a round trip: one round trip. Receivers write this
 /// value into every answer, so that the interval does not grow for ever.
-#[allow(clippy::cast_possible_truncation, reason = "the constant is below 2^16")]
+#[allow(clippy::cast_possible_truncation, reason = "`INTERVALS_PER_RTT` is below 2^16")]
 const LEAST_INTERVAL: u16 = Scheduling::INTERVALS_PER_RTT as u16;
 
 /// Least expected transmission time, in ticks, of flows whose size is unknown. This time is so long that no such flow
@@ -51,7 +51,7 @@ impl Pdq {
 
     /// The header's field for the expected transmission time, in ticks of 10 ns. Unless the ranking is exact, the field
     /// ranks the flow instead, and is at least [`UNKNOWN`].
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn expected(&self, sender: &Sender, view: &View) -> u32 {
         let time = match self.parameters.ranking {
             Ranking::Exact => view.limit.time_for(Bytes(view.left)),

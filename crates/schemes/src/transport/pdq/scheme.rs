@@ -22,22 +22,24 @@ pub(crate) const TRANSPORT: Transport = Transport {
         differs: &[
             "dampening applies to every flow with rate zero, not only to flows that this link has paused; otherwise \
              dampening would not apply to new flows",
-            "unless `profile = \"l\"`: a switch counts a grant as used as soon as it makes the grant, and dampening \
-             does not delay more critical flows",
-            "unless `profile = \"l\"`: when the acknowledgement returns, a switch checks again that it has the capacity",
-            "unless `profile = \"l\"`: senders report their smallest round-trip time; with smoothed round-trip \
-             times, the queues that Early Start builds would let Early Start begin even earlier",
-            "unless `profile = \"l\"`: when its link is free, a host sends the most critical flow that has a rate, \
-             and its port does not check acknowledgements again",
+            "unless `profile = \"l\"`, a switch counts a grant as used as soon as it makes the grant, and \
+             dampening does not delay more critical flows",
+            "unless `profile = \"l\"`, a switch checks each grant against the free capacity again when the \
+             acknowledgement returns",
+            "unless `profile = \"l\"`, senders report their smallest round-trip time instead of the smoothed \
+             time, which grows with the queues that Early Start builds",
+            "unless `profile = \"l\"`, a host first sends the most critical of its flows that have a rate, \
+             and does not check grants again at its own port",
             "a rate below one packet per round trip is not granted, because the flow would wait too long for a \
              better rate",
-            "a link's queue is measured without the packet in transmission, which alone would cost 5% of the rate",
+            "the measured queue excludes the packet in transmission; this packet alone would cost 5% of the \
+             rate",
             "the expected transmission time counts all unacknowledged bytes, headers included",
             "SYNs are granted rates in the same way as data packets, unless `syn_grants = false`",
             "losses are detected by gaps in acknowledgements as well as by timeouts, and TERM is acknowledged",
             "egress ports of hosts have controllers too, so that the flows of one host share its link",
             "receivers accept data at the full rate of their link and never lower a flow's rate",
-            "all headers together have 40 bytes, as in TCP; `h_sched` adds more",
+            "all headers together have 40 bytes, as in TCP; `h_sched` adds further bytes",
         ],
         view: View::Local,
         parameters: &Parameters::LIST,
@@ -55,8 +57,9 @@ fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
     if parameters.aging > 0.0 {
         return Err(Unfit {
             key: "scheme.pdq.aging".to_owned(),
-            problem: "the flow engine does not support `aging`: as soon as a flow sent, it would lose its age and be \
-                      paused again".to_owned(),
+            problem: "the flow engine does not support `aging`: a flow would lose its age as soon as it \
+                      sends, and would be paused again"
+                .to_owned(),
             hint: "leave `aging` out, or choose kind = \"packet\" in [engine]".to_owned(),
         });
     }

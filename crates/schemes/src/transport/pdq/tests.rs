@@ -1,7 +1,7 @@
 //! Tests of the flow list and of the controller, without hosts. The tests whose names begin with `oracle_13` are worked
 //! examples of specifications/pdq.md §13.
 
-#![allow(clippy::cast_possible_truncation, reason = "the numbers in these tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::flow_list::{Criticality, Entry, FlowList};
 use super::params::{Parameters, Profile, Variant};

@@ -119,7 +119,7 @@ impl PfqHost {
             Mode::Strict { hop_bits } => {
                 self.routing.sample(Protocol::Rps, self.id, dst, 0, &mut self.paths, &mut self.ports);
                 let ports = self.ports.iter().map(|port| port.0);
-                let route = Route::from_ports(ports, hop_bits).expect("every route must fit the header");
+                let route = Route::from_ports(ports, hop_bits).expect("every route must fit in the header");
                 (route, u8::try_from(self.ports.len()).expect("a route must have at most 42 hops"))
             }
         };

@@ -103,7 +103,7 @@ impl Queue for FlowQueues {
         loop {
             let &place = self.turn.front()?;
             let queue = &mut self.queues[place as usize];
-            let &(slot, size) = queue.packets.front().expect("a flow that takes its turn must have a packet");
+            let &(slot, size) = queue.packets.front().expect("a flow must have a packet when its turn comes");
             if queue.deficit < size {
                 queue.deficit += self.quantum;
                 self.turn.rotate_left(1);

@@ -24,8 +24,8 @@ const INFO: Info = Info {
               bound of performance",
     source: "Costa, Ballani, Razavi, Kash: R2C2, SIGCOMM 2015, §5.1",
     differs: &[
-        "the paper gives no parameters: at each link, a flow has buffers for 2 link delays and 2 packets, at least \
-         for 4 packets",
+        "the paper gives no parameters; here, a flow's buffer at each link holds the bytes of 2 link delays \
+         plus 2 packets, and at least 4 packets",
         "packets carry R2C2's data header, so that PFQ and R2C2 send the same number of bytes",
         "packets that are lost with a failed link are not retransmitted; lost credits are restored",
     ],
@@ -81,8 +81,8 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
             return Err(Unfit {
                 key: "scheme.pfq.hop_bits".into(),
                 problem: format!(
-                    "`hop_bits` = {hop_bits} allows routes of {room} hops and {} ports per node, and this topology \
-                     has routes of {longest} hops and nodes with {ports} ports",
+                    "`hop_bits` = {hop_bits} allows at most {room} hops per route and {} ports per node, and \
+                     this topology has routes of {longest} hops and nodes with {ports} ports",
                     1 << hop_bits
                 ),
                 hint: "set another `hop_bits`, or choose mode = \"adaptive\"".into(),

@@ -41,7 +41,7 @@ impl Default for Demand {
 impl Demand {
     /// The last announced demand in Kbit/s, as in event headers. The value is rounded up, so that a small demand does
     /// not become zero. The greatest value means an unlimited demand.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(super) fn announced_kbps(&self) -> u32 {
         (self.announced / 1e3).ceil() as u32
     }

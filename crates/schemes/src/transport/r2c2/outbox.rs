@@ -48,14 +48,14 @@ impl Outbox {
     }
 
     /// Queues a report that a flow now has rate `rate`, in bit/s.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn paced(&mut self, key: u32, rate: f64) {
         self.report(Report::Paced { key: key.into(), rate: Rate::from_bps(rate as u64) });
     }
 
     /// The next output.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "most outputs are copies of a broadcast, which are made here")]
+    #[expect(clippy::inline_always, reason = "most outputs are broadcast copies from this function")]
     pub(crate) fn next(&mut self) -> Option<Output> {
         let Pending::Copies(event, ports) = self.0.front_mut()? else { return self.next_other() };
         let port = ports.next();

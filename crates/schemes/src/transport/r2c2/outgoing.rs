@@ -265,7 +265,7 @@ impl Outgoing {
     /// Limits the flow to `rate` bit/s from `now` on. The number of bytes for which the flow has saved tokens, or owes
     /// tokens, does not change, except that saved tokens must fit into the bucket. A limit below 1 bit/s stops the
     /// flow, and cancels saved and owed tokens.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn limit(&mut self, now: Time, rate: f64, mtu: u16) {
         let debt_bytes = match self.rate {
             Some(old) if self.refilled > now && self.refilled < Time::NEVER => {
@@ -299,7 +299,7 @@ impl Outgoing {
     }
 
     /// Time to send `bytes` at the flow's rate limit. Zero if the flow has no limit, or a limit below 1 bit/s.
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn transmission(&self, bytes: u64) -> Duration {
         match self.rate {
             Some(rate) if rate >= 1.0 => Rate::from_bps(rate as u64).time_for(Bytes(bytes)),

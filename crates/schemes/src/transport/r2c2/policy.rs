@@ -32,7 +32,7 @@ const CHANGE: f64 = 0.25;
 
 /// The weight of a flow that must still send `bytes` bytes, headers included, in the time `left`, at a node whose
 /// fastest link has rate `link`. A flow without a deadline, or after its deadline, has the least weight, 1.
-#[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+#[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
 pub(super) fn urgency(bytes: u64, left: Option<Duration>, link: Rate) -> u8 {
     let Some(left) = left.filter(|&left| left > Duration::ZERO) else { return 1 };
     let needed = bytes as f64 * 8.0 / left.as_secs_f64();

@@ -198,7 +198,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         let (protocol, routing) = (params.protocol, Routing::new(Arc::clone(plan.topology)));
         if !selection.among.contains(&protocol) {
             let problem =
-                format!("the routing `{protocol}`, with which flows start, is not in `select_among`");
+                format!("flows start with routing `{protocol}`, but `select_among` has no `{protocol}`");
             return Err(unfit(
                 "scheme.routing",
                 problem,
@@ -214,7 +214,7 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
             return Err(unfit(
                 "scheme.r2c2.select_period",
                 problem,
-                "set a longer `select_period` (or, if it is greater than 0, a shorter `rho`)".into(),
+                "set a longer `select_period`, or set a shorter `rho` if `select_period` is not 0".into(),
             ));
         }
         for &protocol in selection.among {

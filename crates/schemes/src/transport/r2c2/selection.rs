@@ -219,7 +219,7 @@ impl Selector {
 
     /// Searches for a better assignment. Returns the flows that should change their protocol, or no flow if the utility
     /// would not improve significantly.
-    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 256 protocols")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 256 routing protocols")]
     fn search(&mut self, table: &FlowTable, params: &Params, view: &View) -> Vec<Assignment> {
         let among = self.settings.among;
         let mut entries = table.all();

@@ -32,8 +32,8 @@ pub(crate) const MTU: Parameter =
 pub(crate) const NIC_PACKETS: Parameter = Parameter::new(
     "nic_packets",
     Value::Count(2),
-    "greatest backlog of a port, in full packets of any flow, up to which a flow without a rate limit adds packets \
-     to the port",
+    "largest backlog of a port, in full packets; a flow without a rate limit adds packets to the port only \
+     up to this backlog",
 )
 .within(1.0, 1_000.0);
 pub(crate) const HOP_BITS: Parameter =

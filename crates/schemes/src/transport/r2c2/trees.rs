@@ -56,7 +56,7 @@ impl PortSet {
     }
 }
 
-#[expect(clippy::copy_iterator, reason = "a set of ports is copied and then consumed")]
+#[expect(clippy::copy_iterator, reason = "each iteration consumes a copy of the set")]
 impl Iterator for PortSet {
     type Item = PortId;
 

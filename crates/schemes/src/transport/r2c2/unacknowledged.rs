@@ -308,7 +308,7 @@ fn is_before(a: u32, b: u32) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use raddle_wire::r2c2::{Data, Route};
@@ -356,11 +356,11 @@ mod tests {
                 at(u64::from(seq) + 20),
                 &Acknowledgement { from: seq as u16, ..ack(seq, 0, &[0]) },
             );
-            assert_eq!(flow.to_repeat(), None, "a packet that was sent {seq} us later has arrived");
+            assert_eq!(flow.to_repeat(), None, "packet 0 was sent only {seq} us before packet {seq}");
         }
         flow.acknowledge(at(120), &Acknowledgement { from: 100, ..ack(100, 0, &[0]) });
         assert_eq!(flow.to_repeat(), Some(Piece { repeated: true, ..piece(0) }));
-        assert_eq!(flow.lost.len(), 1, "no other packet left so much earlier");
+        assert_eq!(flow.lost.len(), 1, "only packet 0 was sent 100 us before packet 100");
     }
 
     #[test]
@@ -369,14 +369,14 @@ mod tests {
         assert!(!flow.time_out(at(499)));
         assert!(flow.time_out(at(500)));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(0));
-        assert_eq!(flow.deadline(), at(1_500), "twice the initial timeout");
+        assert_eq!(flow.deadline(), at(1_500), "the second timeout is twice the initial timeout");
         flow.sent(at(510), flow.to_repeat().expect("lost"));
         assert_eq!((flow.repeats(), flow.repeated_bytes()), (1, 100));
         // No round trip has been measured, so the sender cannot tell which transmission of packet 0 is acknowledged.
         // This acknowledgement therefore proves no loss of other packets.
         flow.acknowledge(at(530), &ack(0, 1, &[]));
         assert_eq!(flow.to_repeat(), None, "without a measured round trip, no other packet counts as lost");
-        assert_eq!(flow.deadline(), at(1_030), "the back-off has ended");
+        assert_eq!(flow.deadline(), at(1_030), "the acknowledgement ends the back-off");
         assert!(flow.time_out(flow.deadline()));
         assert_eq!(flow.to_repeat().map(|piece| piece.seq), Some(1));
     }

@@ -24,7 +24,8 @@ const INFO: Info = Info {
         "message formats are reconstructions, with 36 bytes of header and 6 bytes per rate; the paper's numbers \
          suggest about 12 bytes of header and 4 bytes per rate",
         "messages contain rates in Kbit/s, rounded down; a flow has no rate limit until its first rate arrives",
-        "messages lost to full queues are not sent again until discovery reports a change, or until the next tick",
+        "messages that full queues drop are not sent again until discovery reports a change, or until the \
+         next tick",
         "nodes that cannot reach the controller keep their last rates",
     ],
     view: View::Local,

@@ -61,7 +61,7 @@ impl Controller {
     /// The greatest rate at which each flow may send now. If the port has `restamp`, it also lowers the rates in
     /// acknowledgements to this rate, because new flows may have arrived since the data packets passed.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     pub(crate) fn share(&self) -> Rate {
         let share = self.capacity.get() / self.flows.len().max(1) as f64;
         Rate::from_bps(share.min(self.capacity.line()) as u64)

@@ -15,14 +15,16 @@ use raddle_wire::rcp::Packet;
 pub const TRANSPORT: Transport = Transport {
     info: Info {
         name: "rcp",
-        summary: "RCP with exact counts of flows, the variant in PDQ's comparison: switches assign rates that are close to max-min fair",
+        summary: "RCP with exact flow counts, as in the PDQ paper: switches assign rates that are close to \
+                  max-min fair",
         source: "Dukkipati, Rate Control Protocol, 2008; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specifications/pdq.md §7",
         differs: &[
-            "a link's capacity adapts to the smallest backlog within a round trip, not to the current backlog",
-            "the interval of this adaptation is at least the serialization delay of one packet per flow; otherwise \
-             bursts would look like standing queues",
-            "the arrival rate is measured between packet arrivals, because counts of whole packets per interval \
-             vary too much; the interval timer stops while the link is idle",
+            "the capacity to allocate depends on the smallest backlog within a round trip, not on the \
+             current backlog",
+            "the capacity to allocate changes at most once per serialization delay of one packet from each \
+             flow; otherwise bursts would look like standing queues",
+            "the arrival rate is measured from packet to packet, because the number of packets per fixed \
+             interval varies too much; the update timer stops while the link is idle",
             "egress ports also lower the rates in acknowledgements; otherwise the flows of a burst of SYNs would begin \
              at rates of C, C/2, C/3, ...",
             "all headers together have 40 bytes, as in TCP",

@@ -120,7 +120,7 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;
     use proptest::prelude::*;
@@ -165,7 +165,7 @@ mod tests {
         board.repeated(0, 100);
         assert_eq!(board.lost_hole(0, MSS), Some((200, 300)));
         board.repeated(200, 300);
-        assert_eq!(board.lost_hole(0, MSS), None, "one range of 50 bytes above");
+        assert_eq!(board.lost_hole(0, MSS), None, "only one range of 50 bytes above the hole is SACKed");
         assert_eq!(board.hole(0), Some((600, 700)));
         board.repeated(600, 700);
         assert_eq!(board.hole(0), None);
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(board.rescue(0, 1_000, MSS), None);
         board.repeated(900, 1_000);
         board.sack(850, 900);
-        assert_eq!(board.hole(0), Some((750, 850)), "the rescue does not hide a hole before it");
+        assert_eq!(board.hole(0), Some((750, 850)), "the rescue retransmission hides no earlier hole");
     }
     proptest! {
         #[test]

@@ -434,7 +434,7 @@ impl<C: CongestionControl> Sender<C> {
 }
 
 #[cfg(test)]
-#[allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::super::control::newreno::NewReno;
     use super::*;
@@ -472,7 +472,7 @@ mod tests {
         assert_eq!(send(&mut sender, Time::ZERO), 10);
         let late = sender.next_expiry();
         sender.expire(late, &params);
-        assert_eq!(send(&mut sender, late), 1, "a window of one segment");
+        assert_eq!(send(&mut sender, late), 1, "the window is one segment after a timeout");
         for _ in 0..2 {
             sender.acknowledge(late, &answer(1, None, &params), &params);
             assert_eq!(send(&mut sender, late), 0, "limited transmit applies only to new data");

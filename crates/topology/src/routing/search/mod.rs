@@ -80,7 +80,7 @@ impl Search {
     }
 
     /// Returns the number of hops from every place to the place `to`.
-    #[allow(clippy::cast_possible_truncation, reason = "nodes are counted in `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 nodes")]
     fn search(&self, to: usize) -> Box<[u16]> {
         let mut distance = vec![UNREACHABLE; self.distances.len()];
         distance[to] = 0;

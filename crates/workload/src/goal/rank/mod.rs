@@ -316,7 +316,7 @@ impl Rank {
         let Some(step) = begun.first() else {
             let first = held.first().map_or(0, |step| step.line);
             return Some(format!(
-                "rank {rank} waits at line {first} for dependencies that no operation fulfills"
+                "rank {rank} waits at line {first} for dependencies that are never satisfied"
             ));
         };
         let name = |what: &str, number: Option<u32>| {

@@ -25,7 +25,7 @@ struct Edge {
 }
 
 impl Place {
-    #[allow(clippy::cast_possible_truncation, reason = "fewer than 32 bits are counted")]
+    #[allow(clippy::cast_possible_truncation, reason = "there are at most 31 children")]
     fn of(group: Group, root: u32) -> Self {
         let relative = (group.me() + group.size() - root) % group.size();
         let bits = if relative == 0 { u32::BITS } else { relative.trailing_zeros() };

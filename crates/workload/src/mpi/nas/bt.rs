@@ -44,7 +44,7 @@ impl Bt {
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let side = ranks.isqrt();
         if side < 2 || side * side != ranks {
-            let need = "a square of at least 4 for BT";
+            let need = "a square number, at least 4, for BT";
             return Err(WorkloadError::parameter("number of ranks", &ranks, need));
         }
         if class.of(&CLASSES).0 / side < 3 {
@@ -89,7 +89,7 @@ impl Bt {
 
     /// Returns the step in which `rank` sends the layers around its neighbours' cells and receives the layers around
     /// its own cells.
-    #[allow(clippy::cast_possible_truncation, reason = "an axis is below 3")]
+    #[allow(clippy::cast_possible_truncation, reason = "the axis is 0, 1 or 2")]
     fn copy_faces(self, rank: u32) -> Step {
         let neighbours = self.neighbours(rank);
         (0..3).fold(Step::default(), |step, axis| {
@@ -120,7 +120,7 @@ impl Bt {
     }
 
     /// Returns the steps of the solution along a dimension: elimination upwards, then substitution downwards.
-    #[allow(clippy::cast_possible_truncation, reason = "an axis is below 3")]
+    #[allow(clippy::cast_possible_truncation, reason = "the axis is 0, 1 or 2")]
     fn solve(self, rank: u32, axis: usize, compute: Duration) -> impl Iterator<Item = Step> + Send {
         let [down, up] = self.neighbours(rank)[axis];
         // The buffers are sized for the largest cell of the class and are always sent whole.

@@ -36,7 +36,7 @@ impl Ft {
     ///
     /// # Errors
     /// If the number of ranks is not a power of two of at least 2, or exceeds the number of lines of the class's grid.
-    #[allow(clippy::cast_possible_truncation, reason = "the minimum is at most `ranks`, a `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number of planes is at most `ranks`, a `u32`")]
     pub fn new(class: Class, ranks: u32) -> Result<Self, WorkloadError> {
         let ([_, y, z], _) = class.of(&CLASSES);
         let planes = u64::from(power_of_two(ranks)?).min(z) as u32;
@@ -45,7 +45,7 @@ impl Ft {
             return Err(WorkloadError::parameter(
                 "number of ranks",
                 &ranks,
-                "at most the number of lines of the class's grid, ny x nz",
+                "at most ny x nz, the number of grid lines along x",
             ));
         }
         Ok(Self { class, planes, lines })

@@ -155,7 +155,7 @@ impl Mg {
 }
 
 /// Returns the tags of messages that go down and up a dimension.
-#[allow(clippy::cast_possible_truncation, reason = "an axis is below 3")]
+#[allow(clippy::cast_possible_truncation, reason = "the axis is 0, 1 or 2")]
 fn tags(axis: usize) -> [u32; 2] {
     [2 * axis as u32, 2 * axis as u32 + 1]
 }

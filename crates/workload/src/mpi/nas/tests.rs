@@ -40,7 +40,7 @@ fn ranks_that_a_decomposition_cannot_have_are_refused() {
         assert!(Bt::new(Class::S, ranks).is_err(), "{ranks}");
     }
     let refusal = Bt::new(Class::A, 128).unwrap_err().to_string();
-    assert_eq!(refusal, "the number of ranks must be a square of at least 4 for BT (got 128)");
+    assert_eq!(refusal, "the number of ranks must be a square number, at least 4, for BT (got 128)");
 }
 
 /// Compares message sizes with values calculated from specifications/cee.md §6.5.

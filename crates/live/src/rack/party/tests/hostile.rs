@@ -2,7 +2,7 @@
 //! into the shared memory, and sends random reports to the host. No thread of another process panics, and the run ends
 //! when the hostile process sends an unexpected message.
 
-#![allow(clippy::cast_possible_truncation, reason = "numbers of the tests are small")]
+#![allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 
 use super::*;
 use crate::rack::layout::Layout;

@@ -36,7 +36,7 @@ impl R2c2Node {
     /// Runs an anti-entropy round.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a tree's number is below the number of trees, a `u8`"
+        reason = "there are fewer than 256 trees, so the number of a tree fits a `u8`"
     )]
     pub(super) fn compare(&mut self, now: Time) {
         let mut sources = self.table.sources();

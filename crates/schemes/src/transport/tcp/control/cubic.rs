@@ -17,7 +17,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
         source: "RFC 9438, with the loss recovery of tcp-newreno",
         differs: &[
             "slow start ends at a loss or at its threshold; there is no HyStart++",
-            "time in which the application sends less than the window also counts as elapsed time",
+            "the clock of the cubic function also runs while the application sends less than the window \
+             allows",
             scheme::DIFFERS[0],
             scheme::DIFFERS[1],
             scheme::DIFFERS[2],
@@ -74,7 +75,7 @@ impl Cubic {
 }
 
 impl CongestionControl for Cubic {
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged) {
         if !ack.may_grow {
             return;
@@ -106,7 +107,7 @@ impl CongestionControl for Cubic {
         self.epoch = Some(epoch);
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn lost(&mut self, window: &mut Window, flight: u64, mss: u16, sign: LossSign) {
         self.epoch = None;
         self.prior = flight as f64 / f64::from(mss);

@@ -14,7 +14,7 @@ pub(crate) const TRANSPORT: Transport = Transport {
         source: "RFC 8257, 3168, with the loss recovery of tcp-newreno",
         differs: &[
             "ECN is used without negotiation, and retransmitted segments may be marked like all other segments",
-            "ECN marks on segments that arrive out of order do not count",
+            "the sender ignores the ECN marks of segments that arrive out of order",
             scheme::DIFFERS[0],
             scheme::DIFFERS[1],
             scheme::DIFFERS[2],
@@ -71,7 +71,7 @@ impl Dctcp {
 impl CongestionControl for Dctcp {
     const ECN: Ecn = Ecn::Ect0;
 
-    #[allow(clippy::cast_possible_truncation, reason = "the cast of a float saturates")]
+    #[allow(clippy::cast_possible_truncation, reason = "a cast from float to integer saturates")]
     fn acknowledged(&mut self, window: &mut Window, ack: &Acknowledged) {
         self.observe(ack);
         if !ack.marked {

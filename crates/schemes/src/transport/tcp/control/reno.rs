@@ -11,11 +11,11 @@ use raddle_core::Duration;
 pub(crate) const TRANSPORT: Transport = Transport {
     info: Info {
         name: "tcp-reno",
-        summary: "TCP Reno with a small retransmission timeout against incast, the baseline of PDQ",
+        summary: "TCP Reno with a small retransmission timeout for incast, a baseline of the PDQ paper",
         source: "RFC 5681, 6298; Vasudevan et al., SIGCOMM 2009 (the timeout); specifications/pdq.md §8 (the defaults)",
         differs: &[
-            "after a timeout, duplicate acknowledgements of segments from before the timeout start no fast \
-             retransmit (RFC 6582 §3.2, step 1)",
+            "after a timeout, duplicate acknowledgements of segments sent before the timeout do not start \
+             fast retransmit (RFC 6582 §3.2, step 1)",
             "a flow opens with a handshake by default; MSS, window scale and SACK are known without TCP options",
             scheme::DIFFERS[0],
             scheme::DIFFERS[2],
