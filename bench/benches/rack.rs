@@ -70,7 +70,7 @@ fn main() {
     let totals = rack.totals();
     let hops = totals.packet_hops as f64 / took.as_secs_f64() / 1e6;
     println!(
-        "the run reached its end or time limit: {ended}; {} flows delivered, {hops:.3} M packet-hops/s \
+        "end or time limit reached: {ended}; {} flows delivered, {hops:.3} M packet-hops/s \
          in {took:?}, {} packets dropped",
         totals.flows_delivered, totals.dropped
     );

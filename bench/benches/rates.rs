@@ -122,8 +122,9 @@ impl Fabric {
         }
         let (rows, fill) = (percentile(&mut copying, 50), percentile(&mut filling, 50));
         println!(
-            "{} {} flows, {} weights per flow: from scratch {:.1} us (rows {rows:.1}, fill {fill:.1}); \
-             departure of a flow {:.2} us (p99 {:.1}), arrival of a flow {:.2} us (p99 {:.1})",
+            "{} {} flows, {} link weights per flow; median times: all rates from scratch {:.1} us (link \
+             weights {rows:.1} us, water-filling {fill:.1} us), departure of a flow {:.2} us (p99 {:.1} us), \
+             arrival of a flow {:.2} us (p99 {:.1} us)",
             case.flows,
             case.protocol,
             entries / case.flows / SETS as usize,

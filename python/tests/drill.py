@@ -5,7 +5,7 @@ import raddle
 
 
 class Drill(raddle.Routing):
-    """Each packet joins the shortest queue among random next hops and the best next hops of the previous packet."""
+    """Each packet joins the shortest queue among random next hops and next hops remembered from the previous packet."""
 
     name = "drill-py"
     stream = "drill"  # the same random numbers as the routing `drill` draws

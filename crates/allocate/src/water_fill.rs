@@ -102,7 +102,10 @@ impl Allocate for WaterFill {
 
 impl WaterFill {
     /// Adds the flows of a class to their links and computes the levels at which these links would fill up.
-    #[allow(clippy::cast_possible_truncation, reason = "there are fewer than 2^32 entries in all rows")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the rows of all flows have fewer than 2^32 entries in total"
+    )]
     fn enter(&mut self, flows: &Flows, class: &[u32], capacity: &[f64]) {
         for link in &mut self.links {
             link.last = NONE;

@@ -453,8 +453,8 @@ fn meeting(text: &str) -> Result<Meeting, String> {
     }
     let mut addresses = text.to_socket_addrs().map_err(|why| {
         format!(
-            "`{text}` is not an address with a port, such as `127.0.0.1:7000`: {why}; write the path of a \
-             socket as `./{text}`"
+            "`{text}` is not an address with a port, such as `127.0.0.1:7000`: {why}; to name a \
+             Unix socket, write `./{text}`"
         )
     })?;
     addresses.next().map(Meeting::Address).ok_or_else(|| format!("`{text}` does not resolve to an address"))

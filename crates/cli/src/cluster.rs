@@ -95,7 +95,7 @@ fn send(stdin: &Mutex<Option<ChildStdin>>, tasks: &[String]) {
 }
 
 /// Closes the Python program's input when the runs are to stop.
-#[expect(clippy::disallowed_methods, reason = "the thread waits for the user, and no result depends on it")]
+#[expect(clippy::disallowed_methods, reason = "no result depends on how long this thread sleeps")]
 fn stop_with(stdin: &Mutex<Option<ChildStdin>>, has_ended: &AtomicBool, is_over: &(dyn Fn() -> bool + Sync)) {
     while !has_ended.load(Ordering::Relaxed) {
         if is_over() {

@@ -18,7 +18,7 @@ const LOOKS: u32 = 4;
 /// waits for its end and returns, because the run handles the interruption and the command then ends.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the process waits for its user here, and no result depends on it"
+    reason = "this function waits in real time, and no result depends on how long it waits"
 )]
 pub(crate) fn end_unless_at_work(format: Format) {
     let (mut looks, before) = (0, finished_work());

@@ -15,7 +15,7 @@ pub(crate) fn exec(exec: &Exec) -> Error {
     };
     let Some((program, arguments)) = command.split_first() else {
         let hint = "raddle live exec --host N -- COMMAND".to_owned();
-        return Error::Usage { what: "the program is missing".to_owned(), hint };
+        return Error::Usage { what: "the command to run at the host is missing".to_owned(), hint };
     };
     let why = namespace.become_program(Command::new(program).args(arguments));
     Error::Run(format!("cannot start `{}` at host {host}: {why}", program.display()))
@@ -31,7 +31,7 @@ pub(crate) fn order(ctl: &Ctl) -> Result<String, Error> {
     };
     let answer = control::ask(process, &format!("link {state} {a} {b}"));
     let answer = answer.map_err(|why| Error::Run(format!("process {process} does not answer: {why}")))?;
-    let hint = || "`raddle topo convert FILE graph.json` writes the nodes and links to graph.json".to_owned();
+    let hint = || "to see all nodes and links, run `raddle topo convert FILE graph.json`".to_owned();
     answer.map_err(|what| Error::Usage { what, hint: hint() })
 }
 

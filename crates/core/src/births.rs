@@ -150,7 +150,10 @@ mod tests {
                 let gaps = gaps(process, percent, 200_000);
                 let load = (SLOT * gaps.len() as u64) as f64 / gaps.iter().sum::<u64>() as f64;
                 let offered = percent as f64 / 100.0;
-                assert!((load / offered - 1.0).abs() < within, "{process:?} at {percent}%: {load}");
+                assert!(
+                    (load / offered - 1.0).abs() < within,
+                    "{process:?} at {percent}% of the line rate has a load of {load}"
+                );
             }
         }
     }

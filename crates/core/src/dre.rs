@@ -129,7 +129,7 @@ impl Dre {
 }
 
 #[cfg(test)]
-#[expect(clippy::float_cmp, reason = "multiplying round numbers by 0.9 is exact")]
+#[expect(clippy::float_cmp, reason = "these tests compare only exact values, such as 100,000 * 0.9")]
 #[allow(clippy::cast_possible_truncation, reason = "these tests use only small numbers")]
 mod tests {
     use super::*;

@@ -36,7 +36,7 @@ impl Stream {
     ///
     /// # Panics
     /// In debug builds, if `bound` is zero.
-    #[allow(clippy::cast_possible_truncation, reason = "Lemire's method compares the product's lower half")]
+    #[allow(clippy::cast_possible_truncation, reason = "Lemire's method uses the product's lower 64 bits")]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "`bound` must be greater than 0");
         // Lemire's method. The result is exactly uniform, because draws that would favour some results are rejected.

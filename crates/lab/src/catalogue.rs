@@ -4,7 +4,7 @@ use crate::definitions;
 use crate::experiment::keys::{self, default_of};
 use crate::experiment::{meant, topology_kinds, workload_kinds};
 use crate::figure::{self, Described, Ledger};
-use crate::{Error, table};
+use crate::{Error, table, tables};
 use raddle_schemes::parameter::Parameter;
 use raddle_schemes::profile::Profile;
 use raddle_schemes::registry::Registry;
@@ -211,7 +211,7 @@ fn explain_listed(name: &str, registry: &Registry) -> Result<(String, Value), Er
     let listed = listed.chain(registry.schemes().map(|info| info.name.to_owned()));
     let last = |name: &String| name.rsplit('.').next().map(str::to_owned);
     let keys = keys::names().into_iter().flat_map(|(name, _)| [last(&name), Some(name)]).flatten();
-    let listed = listed.chain(keys).chain(definitions::names());
+    let listed = listed.chain(keys).chain(definitions::names()).chain(tables::names());
     let hint = meant(name, &listed.collect::<Vec<_>>()).unwrap_or_else(|| {
         "`raddle list`, `raddle list figures` and `raddle list keys` print the names of schemes, topologies, \
          workloads, figures and keys"
@@ -225,10 +225,14 @@ fn lists(registry: &Registry) -> [Part; 4] {
     [transport_routings(registry), profiles(registry), topologies(registry), workloads()]
 }
 
-/// Explains a scheme, a figure, an entry of a list, a key or a parameter. `None` if none of them has this name.
+/// Explains a scheme (its name or `scheme.NAME`), a table, a figure, an entry of a list, a key or a parameter. `None` if none of them has this name.
 fn explain_declared(name: &str, registry: &Registry) -> Result<Option<(String, Value)>, Error> {
-    if let Some(info) = registry.schemes().find(|info| info.name == name) {
+    let scheme = name.strip_prefix("scheme.").unwrap_or(name);
+    if let Some(info) = registry.schemes().find(|info| info.name == scheme) {
         return Ok(Some(explain_scheme(info, registry)));
+    }
+    if let Some(explained) = tables::explain(name) {
+        return Ok(Some(explained));
     }
     if let Some(figure) = figure::describe(name)? {
         return explain_figure(name, &figure).map(Some);
@@ -286,7 +290,7 @@ fn explain_figure(name: &str, figure: &figure::Description) -> Result<(String, V
     let seconds = Seconds::of(name, &Ledger::builtin()?);
     for (scale, seconds) in [("quick", seconds.quick), ("full", seconds.full)] {
         if let Some(seconds) = seconds {
-            writeln!(text, "the run at {scale} scale for Raddle's ledger of results took {seconds} s")
+            writeln!(text, "the run in Raddle's ledger of results took {seconds} s at {scale} scale")
                 .expect("writing to a string never fails");
         }
     }
@@ -427,6 +431,8 @@ mod tests {
     fn aliases_and_values_of_keys_are_explained() {
         assert!(told("tcp").starts_with("`tcp` is read as `tcp-newreno`\n\ntcp-newreno\n"));
         assert!(told("leaf_spine").contains("\nfolded_clos\n"));
+        assert_eq!(told("scheme.dctcp"), told("dctcp"));
+        assert!(told("flows.parquet").contains("\nfct_ps "));
         assert!(told("by_size").starts_with("plot.kind = \"by_size\"\n"));
         assert!(told("hula").ends_with("the chapter \"Specifications\" of Raddle's book\n"));
     }

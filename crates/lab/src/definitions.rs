@@ -4,11 +4,7 @@
 
 use crate::figure::quantities;
 use crate::sweep::columns as of_sweeps;
-use raddle_records::{
-    Column, FlowControlRecord, FlowRecord, ImbalanceRecord, LinkRecord, PathRecord, QueueLengthRecord,
-    QueueRecord, RankRecord, RankSeriesRecord, RateSeriesRecord, Row, SeriesRecord, ThroughputRecord,
-    TotalsRecord,
-};
+use crate::tables::{OF_SWEEP, columns};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,26 +38,6 @@ fn as_name(words: &str) -> String {
     words.trim().to_lowercase().replace(' ', "_")
 }
 
-/// The columns of all tables of records, each with the name of its table.
-fn columns() -> impl Iterator<Item = (&'static str, &'static Column)> {
-    fn of<R: Row>() -> impl Iterator<Item = (&'static str, &'static Column)> {
-        R::COLUMNS.iter().map(|column| (R::TABLE, column))
-    }
-    of::<FlowRecord>()
-        .chain(of::<LinkRecord>())
-        .chain(of::<QueueRecord>())
-        .chain(of::<FlowControlRecord>())
-        .chain(of::<QueueLengthRecord>())
-        .chain(of::<ImbalanceRecord>())
-        .chain(of::<ThroughputRecord>())
-        .chain(of::<RankRecord>())
-        .chain(of::<SeriesRecord>())
-        .chain(of::<PathRecord>())
-        .chain(of::<RankSeriesRecord>())
-        .chain(of::<RateSeriesRecord>())
-        .chain(of::<TotalsRecord>())
-}
-
 /// All names that [`explain`] knows.
 pub(crate) fn names() -> Vec<String> {
     let terms = all().into_iter().flat_map(|definition| definition.names().collect::<Vec<_>>());
@@ -77,7 +53,7 @@ pub(crate) fn explain(name: &str) -> Option<(String, Value)> {
         all().into_iter().filter(|definition| definition.names().any(|one| one == name)).collect();
     let of_runs = columns().filter(|(_, column)| column.name == name);
     let of_runs = of_runs.map(|(table, column)| (format!("{table}.parquet"), column.definition.to_owned()));
-    let of_sweeps = of_sweeps::meaning(&name).map(|meaning| ("sweep.parquet".to_owned(), meaning));
+    let of_sweeps = of_sweeps::meaning(&name).map(|meaning| (OF_SWEEP.to_owned(), meaning));
     let columns: Vec<_> = of_runs.chain(of_sweeps).collect();
     let quantity = quantities().find(|&(known, ..)| known == name);
     let mut lines: Vec<String> = Vec::new();

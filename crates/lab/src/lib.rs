@@ -21,6 +21,7 @@ mod observe;
 pub mod report;
 pub mod run;
 pub mod sweep;
+mod tables;
 pub mod topo;
 pub mod torture;
 

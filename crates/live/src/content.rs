@@ -243,7 +243,7 @@ mod tests {
         inbound.in_order(Bytes(8));
         assert_eq!(inbound.read(), b"fgh");
         inbound.arrived(Position::Byte(3), b"def");
-        assert!(inbound.early.is_empty(), "no early bytes must remain after all bytes were read");
+        assert!(inbound.early.is_empty(), "`early` must hold no bytes that were read");
     }
 
     proptest! {

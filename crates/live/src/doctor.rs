@@ -67,7 +67,7 @@ fn interruptions() -> [Finding; 2] {
             shares.fold(0.0, f64::max)
         };
         let least = (1..1_000).find(|&dilation| slips(dilation) <= MOST_SLIPS).unwrap_or(1_000);
-        let found = format!("{:.2}% of packets would be late at dilation 1", slips(1) * 100.0);
+        let found = format!("{:.2}% of packets would come too late at dilation 1", slips(1) * 100.0);
         let lacks = format!(
             "the system interrupts threads too often: set `engine.dilation` to at least {least} for links of \
              5 Gbps and packets of 8 KB"

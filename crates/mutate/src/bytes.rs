@@ -16,7 +16,10 @@ impl Mutator {
         }
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "the bytes are random, and a step is at most 16")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "any 8 of the random bits make a random byte, and a step is at most 16"
+    )]
     fn change(&mut self, corpus: &[Vec<u8>], bytes: &mut Vec<u8>) {
         if bytes.is_empty() {
             bytes.push(self.bits() as u8);

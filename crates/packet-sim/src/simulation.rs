@@ -323,7 +323,7 @@ impl<O: Observer> Simulation<O> {
         let other = self
             .other_division
             .as_mut()
-            .expect("the new division must exist before the number of threads changes");
+            .expect("the new division into partitions must exist before the number of threads changes");
         let old = std::mem::take(&mut self.partitions);
         self.partitions = regroup(old, &self.plan, &self.division, other);
         std::mem::swap(&mut self.division, other);

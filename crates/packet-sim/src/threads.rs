@@ -41,7 +41,7 @@ impl Threads {
 }
 
 /// Reads the wall clock.
-#[expect(clippy::disallowed_methods, reason = "the clock affects only the choice of threads, not the result")]
+#[expect(clippy::disallowed_methods, reason = "the clock affects only the number of threads, not the result")]
 pub(crate) fn wall_clock() -> Instant {
     Instant::now()
 }

@@ -23,7 +23,7 @@ pub(crate) fn names(py: Python<'_>, what: &str) -> PyResult<String> {
         }
         _ => {
             let why = format!(
-                "what must be 'schemes', 'topologies', 'workloads', 'keys' or 'figures' (got '{what}')"
+                "`what` must be 'schemes', 'topologies', 'workloads', 'keys' or 'figures' (got '{what}')"
             );
             return Err(PyValueError::new_err(why));
         }

@@ -126,7 +126,8 @@ impl Row for FlowRecord {
     const COLUMNS: &'static [Column] = &[
         Column::integer(
             "flow",
-            "number of the flow: the workload's flows in order of start, then the flows that programs start",
+            "number of the flow; the workload's flows come first, in order of start, and the flows that \
+             programs start follow",
         ),
         Column::integer("src", "sending node"),
         Column::integer("dst", "receiving node"),
@@ -148,7 +149,7 @@ impl Row for FlowRecord {
              acknowledgements, until the sender had sent the last byte",
         )
         .nullable(),
-        Column::integer("ideal_fct_ps", "FCT that the flow would have alone on its best path, with headers"),
+        Column::integer("ideal_fct_ps", "FCT of the flow alone on its best shortest path, headers included"),
         Column::float("slowdown", "fct_ps / ideal_fct_ps; values below 1 are kept").nullable(),
         Column::float("goodput_bps", "application bits divided by FCT, in bit/s").nullable(),
         Column::integer("hops", "number of links on the flow's shortest path"),
@@ -159,8 +160,8 @@ impl Row for FlowRecord {
         Column::integer("retransmissions", "number of retransmitted packets"),
         Column::float(
             "average_rate_bps",
-            "time average of the rate assigned to the sender; line rate counts until the first assignment; \
-             empty if no rate was assigned",
+            "time average of the rate assigned to the sender; before the first assignment, the rate is the \
+             line rate; empty if no rate was assigned",
         )
         .nullable(),
         Column::integer(

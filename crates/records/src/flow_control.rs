@@ -37,7 +37,8 @@ impl Row for FlowControlRecord {
         ),
         Column::integer(
             "peak_memory_bytes",
-            "peak occupancy of the node's memory by packets of one priority that arrived at the port",
+            "largest number of bytes in the node's memory that packets of a single priority occupied at \
+             once; only packets that arrived at the port count",
         ),
         Column::integer(
             "overflows",

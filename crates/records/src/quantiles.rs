@@ -89,7 +89,7 @@ impl Quantiles {
     /// If the last pass has not ended.
     #[must_use]
     pub fn values(&self) -> Vec<Option<f64>> {
-        assert_eq!(self.known, Self::PASSES, "the last pass must have ended");
+        assert_eq!(self.known, Self::PASSES, "the last pass over the sample must have ended");
         let value = |wanted: &Wanted| (self.count > 0).then(|| f64::from_bits(wanted.prefix));
         self.wanted.iter().map(value).collect()
     }

@@ -35,8 +35,8 @@ impl Row for SeriesRecord {
         ),
         Column::integer(
             "delivered_bytes",
-            "application bytes in `bytes` that the link sent to their destination host, including bytes lost \
-             on the link",
+            "application bytes that the link sent in packets for the host at the end of the link, including \
+             bytes lost on the link",
         ),
         Column::integer(
             "queue_bytes",

@@ -39,8 +39,8 @@ impl Row for ThroughputRecord {
         Column::integer("to_ps", "end of the interval, or end of the run if the run ended earlier"),
         Column::integer(
             "arrived_packets",
-            "packets with application bytes that arrived at the receiver in the interval, in any order; \
-             packets lost on the last link are included",
+            "packets with application bytes that arrived at the receiver in the interval, in any order; a \
+             packet lost on the last link counts as if it had arrived",
         ),
         Column::integer("arrived_bytes", "application bytes of the packets in arrived_packets"),
         Column::integer(
@@ -57,8 +57,8 @@ impl Row for ThroughputRecord {
         .nullable(),
         Column::integer(
             "port_changes",
-            "number of times that a packet left a switch by another port than the flow's previous packet; \
-             overtaken packets do not count",
+            "number of times that a packet left a switch through a different port than the flow's previous \
+             packet; a packet does not count if a later packet of the flow had overtaken it",
         ),
         Column::integer(
             "delay_changes_ps",

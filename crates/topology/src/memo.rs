@@ -67,6 +67,6 @@ mod tests {
             made
         };
         assert_eq!([get(0), get(1), get(2), get(3), get(0), get(3)], [1, 2, 3, 4, 4, 4]);
-        assert_eq!([get(4), get(4), get(0)], [5, 5, 6], "the fifth array must evict the other arrays");
+        assert_eq!([get(4), get(4), get(0)], [5, 5, 6], "storing the fifth array must remove the first four");
     }
 }

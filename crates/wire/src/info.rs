@@ -224,7 +224,7 @@ impl Position {
     /// Returns the position as a number that does not wrap, in bytes or packets. Of all possible positions, the result
     /// is the position nearest to `near`, which is a known position of the same flow. The flow begins at 0.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "the cast wraps at 2^32, like the number on the wire")]
+    #[allow(clippy::cast_possible_truncation, reason = "the cast wraps, as positions are modulo 2^32")]
     pub fn unwrapped(self, near: u64) -> u64 {
         match self {
             Self::Byte(offset) => offset,

@@ -94,7 +94,7 @@ impl SizeCdf {
     pub fn without_largest(mut self, share: f64) -> Self {
         assert!(
             (0.0..1.0).contains(&share),
-            "the removed share must be at least 0 and less than 1 (got {share})"
+            "the share of flows to remove must be at least 0 and less than 1 (got {share})"
         );
         let kept = 1.0 - share;
         let next = self.points.partition_point(|&(_, share)| share < kept);

@@ -61,7 +61,7 @@ pub enum WorkloadError {
         radix: u32,
     },
     /// The pattern has no pairs on this topology: it maps every node to itself, or its list of pairs is empty.
-    #[error("the {pattern} pattern maps every node of this topology to itself, so nothing is sent")]
+    #[error("the {pattern} pattern has no pair of different hosts on this topology, so nothing is sent")]
     NoPairs {
         /// The name of the pattern.
         pattern: &'static str,
@@ -75,17 +75,24 @@ pub enum WorkloadError {
     /// The arrivals ask for an exact load, which scales the start times, but a duration for the start times is also
     /// given.
     #[error(
-        "`duration` cannot be given for an exact load: give `flows`, or `once = true` for one flow per pair"
+        "`duration` cannot be combined with `exact = true`: give `flows`, or `once = true` for one flow per \
+         pair"
     )]
     ExactWithin,
     /// All flows start at once, but a duration for the start times is given.
     #[error("`duration` cannot be given if all flows start at once")]
     AtOnce,
     /// Senders with independent frames need a fixed frame size, but a size distribution is given.
-    #[error("`sizes` cannot be given for senders with independent frames: all frames have the same size")]
+    #[error(
+        "`sizes` cannot be given for `arrivals` of kind `cbr`, `bernoulli`, `on_off` or `bursty`: all frames \
+         have the same size"
+    )]
     FramesOfSizes,
     /// Senders with independent frames send endlessly, but one flow per pair is requested.
-    #[error("senders with independent frames cannot be limited to one flow per pair")]
+    #[error(
+        "`once = true` cannot be given for `arrivals` of kind `cbr`, `bernoulli`, `on_off` or `bursty`: \
+         their senders never stop"
+    )]
     FramesOnce,
     /// A rate is given as a share of the rate of a host's link, but the host has no link.
     #[error("host {host} has no link")]

@@ -230,11 +230,13 @@ mod tests {
         let sizes = Sizes::Exponential { mean: FRAME };
         assert_eq!(
             error(Workload { sizes, ..with(good) }),
-            "`sizes` cannot be given for senders with independent frames: all frames have the same size"
+            "`sizes` cannot be given for `arrivals` of kind `cbr`, `bernoulli`, `on_off` or `bursty`: all \
+             frames have the same size"
         );
         assert_eq!(
             error(Workload { amount: Amount::OnePerPair, ..with(good) }),
-            "senders with independent frames cannot be limited to one flow per pair"
+            "`once = true` cannot be given for `arrivals` of kind `cbr`, `bernoulli`, `on_off` or `bursty`: \
+             their senders never stop"
         );
     }
 }

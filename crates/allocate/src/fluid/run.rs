@@ -71,7 +71,7 @@ pub(crate) fn run<P: Fluid>(
             |flow: &Live| now + Duration::from_ps((flow.left_bits / flow.rate_bps * 1e12).ceil() as u64);
         let ends_at = live.iter().filter(|flow| flow.rate_bps > 0.0).map(end).min();
         let then = jobs.get(next).map(|job| job.arrival).into_iter().chain(ends_at).chain(look).min();
-        let then = then.expect("the next event must be an arrival, a flow's end or a policy check");
+        let then = then.expect("there must be a next event: an arrival, a flow's end or a policy check");
         assert!(then >= now, "time must not run backward");
         for flow in &mut live {
             flow.left_bits -= flow.rate_bps * then.since(now).as_secs_f64();

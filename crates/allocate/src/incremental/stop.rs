@@ -1,6 +1,9 @@
 //! Stops of flows, and their order: the order in which water-filling freezes flows.
 
-#![allow(clippy::cast_possible_truncation, reason = "each cast extracts the class, level or link slot")]
+#![allow(
+    clippy::cast_possible_truncation,
+    reason = "each cast extracts one field of a packed stop: the class, the level or the link slot"
+)]
 
 /// The value in place of a link slot if the stop is a flow's demand.
 const DEMAND: u32 = u32::MAX;

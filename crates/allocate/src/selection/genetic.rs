@@ -150,7 +150,7 @@ impl Genetic {
             let mut parent = || {
                 let draws = (0..TOURNAMENT).map(|_| stream.below(population.len() as u64));
                 // The population is ranked, so the smallest index is the best.
-                &population[draws.min().expect("a tournament must have at least one draw") as usize].genes
+                &population[draws.min().expect("a tournament must have at least one member") as usize].genes
             };
             let (mother, father) = (parent(), parent());
             let genes = self.child(mother, father, protocols, stream);

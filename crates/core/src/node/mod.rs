@@ -421,7 +421,7 @@ impl<R: Runtime> Node<R> {
 
     /// Carries out the forwarder's decision. Returns true if the host is due a poll.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "inlining saves a copy of the packet at every hop")]
+    #[expect(clippy::inline_always, reason = "inlining avoids a copy of the packet at every hop")]
     fn follow(&mut self, runtime: &mut R, verdict: Verdict, slot: R::Slot, arrival: Option<PortId>) -> bool {
         match verdict {
             Verdict::Forward(port) => runtime.enqueue(self, slot, arrival, port),

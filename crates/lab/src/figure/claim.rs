@@ -141,8 +141,13 @@ impl LiveRuns {
     fn remark(&self) -> Option<String> {
         let all = self.faithful + self.others.len();
         let others = self.others.join("; ");
-        (!self.others.is_empty())
-            .then(|| format!("{} of {all} live runs were not faithful: {others}", self.others.len()))
+        (!self.others.is_empty()).then(|| {
+            format!(
+                "{} of {all} live runs were not faithful, because the machine was too slow or too busy: \
+                     {others}",
+                self.others.len()
+            )
+        })
     }
 }
 

@@ -242,9 +242,9 @@ pub fn page() -> Result<String, Error> {
     let mut text = format!(
         "# What the papers say, and what holds\n\nThis page is generated from \
              `papers/*/statements.toml` and `papers/ledger.json`. \
-             [Figures](figures.md) describes the procedure.\n\n{}\n\nA statement holds only if every part of \
-             it was judged at full scale and holds. If there is no result at full scale, the result at quick scale is \
-             shown in parentheses.\n\n",
+             [Figures](figures.md) describes how Raddle judges a claim.\n\n{}\n\nA statement holds only if \
+             every part of it was judged at full scale and holds. If there is no result at full scale, the \
+             result at quick scale is shown in parentheses.\n\n",
         in_a_sentence()?
     );
     let heads = Verdict::ALL.map(Verdict::name).join(" | ");

@@ -30,7 +30,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
             ("bisection load", bisection, "narrowest level of switches"),
         ]
     } else {
-        vec![("load of all links", facts.fabric_load, "links on shortest paths")]
+        vec![("load of all links", facts.fabric_load, "links")]
     };
     let above = loads.into_iter().filter_map(|(name, load, of)| {
         let load = load.filter(|&load| load > 1.0)?;

@@ -39,7 +39,7 @@ pub(super) fn find(subject: &Subject<'_>) -> Vec<Finding> {
     if let Some(least) = least.filter(|&least| least < RFC_6298 && round_trip > WIDE_AREA) {
         findings.push(Finding::new(
             format!("scheme.{name}.min_rto"),
-            format!("`min_rto` is {least}, below the 1 s of RFC 6298, on a wide-area network: {path}"),
+            format!("`min_rto` is {least}, below the 1 s of RFC 6298, but on this wide-area network {path}"),
             "give min_rto = \"1 s\" (RFC 6298 §2.4) for results that are comparable with Internet hosts",
         ));
     }

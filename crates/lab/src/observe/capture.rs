@@ -154,7 +154,8 @@ impl Capture {
             && has_left(first.key().0)
         {
             let ((sent, link, _), Waiting { packet, bytes }) = first.remove_entry();
-            let interface = self.interfaces[link.index()].expect("only packets of captured links may wait");
+            let interface =
+                self.interfaces[link.index()].expect("each waiting packet must be from a captured link");
             self.writer.push(sent, interface, &packet, bytes.as_deref())?;
         }
         Ok(())

@@ -23,7 +23,7 @@ pub(crate) struct Intervals<T> {
 impl<T: Merge> Intervals<T> {
     /// Intervals of this length from `begin` on, with `columns` values each. `most` must be even.
     pub(crate) fn new(begin: Time, length: Duration, most: usize, columns: usize) -> Self {
-        assert!(most > 0 && most.is_multiple_of(2), "{most} intervals cannot be merged in pairs");
+        assert!(most > 0 && most.is_multiple_of(2), "`most` must be even and above 0 (got {most})");
         Self { begin, length, most, columns, rows: Vec::new() }
     }
 

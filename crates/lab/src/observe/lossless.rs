@@ -212,7 +212,7 @@ impl fmt::Display for Pauses {
             let level = |of: &Level| format!("{} of {}", of.paused_links, of.links);
             let levels: Vec<String> = self.levels.iter().map(level).collect();
             let levels = levels.join(", ");
-            write!(f, "\npaused ports {levels}, by level from hosts up")?;
+            write!(f, "\npaused ports {levels} (level by level, from the hosts up)")?;
         }
         self.spread.map_or(Ok(()), |links| write!(f, "; pauses spread over a chain of {links} links"))
     }

@@ -41,7 +41,7 @@ impl Axis {
     }
 
     /// The number of a row's interval, counted from 0.
-    #[allow(clippy::cast_possible_truncation, reason = "the number is below `count`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the number of the interval is below `count`")]
     pub(super) fn interval(&self, row: usize) -> usize {
         ((self.froms[row] - self.begin) / self.length) as usize
     }

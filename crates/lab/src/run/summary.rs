@@ -449,13 +449,15 @@ impl fmt::Display for Summary {
         } else {
             writeln!(
                 f,
-                "offered      mean size {mean_size} B; host load {host} of the rates of the hosts' fastest links; load of all links {fabric}"
+                "offered      mean size {mean_size} B; host load {host} (relative to the sum of the rates of \
+                 each host's fastest link); load of all links {fabric}"
             )?;
             if network_load.is_some() {
                 let load = percent(*network_load);
                 writeln!(
                     f,
-                    "             bisection load {load} of the rate of the narrowest level of switches"
+                    "             bisection load {load} (relative to the rate of the narrowest level of \
+                     switches)"
                 )?;
             }
         }

@@ -109,11 +109,14 @@ const COLUMNS: &[(&str, &str)] = &[
     ),
     (
         "workload_fabric_load",
-        "offered bits per second, counted on each link of a shortest path, divided by the sum of all link rates. The mean is from the first to the last flow start",
+        "mean load of all links: application bits of each flow times the hops of its shortest path, summed \
+         over flows, divided by the time from the first to the last flow start, and by the sum of all link \
+         rates",
     ),
     (
         "workload_host_load",
-        "offered bits per second, divided by the sum of the rates of each host's fastest link. The mean is from the first to the last flow start",
+        "application bits of all flows, divided by the time from the first to the last flow start, and by \
+         the sum of the rates of each host's fastest link",
     ),
     ("workload_mean_size_bytes", "mean flow size in application bytes"),
     ("workload_network_load", "host load multiplied by the oversubscription of a Clos network"),

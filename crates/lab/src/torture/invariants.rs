@@ -64,7 +64,8 @@ fn recorded_once(ran: &Ran, prepared: &Prepared) -> Result<(), Seen> {
     Err((
         PROPERTY,
         format!(
-            "the records hold flows {recorded:?} with {delivered} delivered, but the run had flows {all:?} with {counted} delivered"
+            "the records contain the flows {recorded:?}, {delivered} of them delivered, but the run had \
+             the flows {all:?}, {counted} of them delivered"
         ),
     ))
 }

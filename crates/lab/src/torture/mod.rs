@@ -122,7 +122,7 @@ impl Tally {
             &format!("{cut_short} were stopped because they took too many packet hops or too much time\n");
         text += &format!("{refused} were refused ({:.1}%)\n", share(*refused, *experiments));
         text += &format!(
-            "{parts} parts of experiments were tried, {:.1}% of them were refused",
+            "tried to add {parts} workloads and optional parts to experiments; {:.1}% of them were refused",
             share(*parts_refused, *parts)
         );
         text
@@ -130,9 +130,9 @@ impl Tally {
 
     /// The tally as a JSON document.
     #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "counts and texts are JSON")]
+    #[expect(clippy::missing_panics_doc, reason = "counts and texts always convert to JSON")]
     pub fn json(&self) -> Value {
-        serde_json::to_value(self).expect("counts and texts are JSON")
+        serde_json::to_value(self).expect("counts and texts must convert to JSON")
     }
 }
 

@@ -159,8 +159,9 @@ impl<O: Observer> Lockstep<O> {
     ) -> Self {
         for (link, served) in self.fabric.served.iter_mut().enumerate() {
             if let Some(control) = control(LinkId::of(link)) {
-                served.as_mut().expect("a port with flow control must have a queue or an agent").control =
-                    Some(Control::new(control));
+                let served = served.as_mut();
+                let served = served.expect("a port with flow control must have its own queue or an agent");
+                served.control = Some(Control::new(control));
             }
         }
         self

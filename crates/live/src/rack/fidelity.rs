@@ -198,18 +198,19 @@ impl fmt::Display for Fidelity {
         writeln!(
             f,
             "             packets were late by {p50} (p50), {p99} (p99), {p999} (p99.9) of real time; \
-             {} of {} packets slipped",
+             {} of {} packets slipped (they came too late to be handled at their due time)",
             self.slips, self.hops
         )?;
-        write!(f, "             {} polling gaps, the longest {}; ", self.gaps, self.longest_gap)?;
+        let (gaps, longest) = (self.gaps, self.longest_gap);
+        write!(f, "             {gaps} polling passes took more than 10 us, the longest {longest}; ")?;
         if self.held > 0.0 {
-            write!(f, "virtual time was held for {:.2}% of the run; ", self.held * 100.0)?;
+            write!(f, "virtual time stood still for {:.2}% of the run; ", self.held * 100.0)?;
         }
         match self.steal {
             Some(share) => write!(f, "other virtual machines took {:.2}% of the CPU time; ", share * 100.0)?,
             None => write!(f, "the system does not report steal time; ")?,
         }
-        write!(f, "{} packets copied, {} payloads wrong", self.copies, self.wrong_payloads)
+        write!(f, "packets were copied {} times, {} payloads wrong", self.copies, self.wrong_payloads)
     }
 }
 

@@ -34,7 +34,7 @@ impl<W: Deref<Target = [AtomicU64]>> Receiver<W> {
     /// # Panics
     /// If `words` does not have the number of words that the shape requires.
     pub fn new(words: W, shape: Shape) -> Self {
-        assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
+        assert_eq!(words.len(), shape.words(), "`words` must have the length that the ring's shape requires");
         Self {
             words,
             shape,

@@ -53,7 +53,7 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
     /// # Panics
     /// If `words` does not have the number of words that the shape requires.
     pub fn new(words: W, shape: Shape) -> Self {
-        assert_eq!(words.len(), shape.words(), "`words` must have the number of words of the ring's shape");
+        assert_eq!(words.len(), shape.words(), "`words` must have the length that the ring's shape requires");
         let under_way = vec![false; shape.capacity as usize].into();
         Self {
             words,
@@ -129,7 +129,10 @@ impl<W: Deref<Target = [AtomicU64]>> Sender<W> {
         self.push_with(due, tag, len, wire, |payload| write_words(payload, words, len))
     }
 
-    #[allow(clippy::cast_possible_truncation, reason = "a packet has at most `packet_bytes` bytes, a `u32`")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "a packet's length is at most `packet_bytes`, which is a `u32`"
+    )]
     fn push_with<N: Wire>(
         &mut self,
         due: u64,
@@ -215,7 +218,7 @@ fn write_bytes(payload: &[AtomicU64], bytes: &[u8]) {
 }
 
 /// Copies a packet's words. Fills the rest of the last word with zeros.
-#[allow(clippy::cast_possible_truncation, reason = "the last word has at most 7 bytes after the packet")]
+#[allow(clippy::cast_possible_truncation, reason = "at most 7 bytes of the last word are unused")]
 fn write_words(payload: &[AtomicU64], words: &[AtomicU64], len: usize) {
     for (to, from) in payload.iter().zip(words) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -562,7 +562,7 @@ fn shapes_are_checked() {
 }
 
 #[test]
-#[should_panic(expected = "must have the number of words of the ring's shape")]
+#[should_panic(expected = "must have the length that the ring's shape requires")]
 fn memory_of_another_shape_is_refused() {
     let memory: Box<[AtomicU64]> = Box::new([]);
     let _: Sender<_> = Sender::new(memory.iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>(), shape());

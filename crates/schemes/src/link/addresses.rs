@@ -71,8 +71,8 @@ impl Addresses {
     /// are stored in the field for the level.
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a level has at most 2^16 switches; in other fabrics, `level` holds the upper bits of the \
-                  node number"
+        reason = "in a tree, a level has at most 2^16 switches; in other fabrics, `level` holds the upper \
+                  bits of the node number"
     )]
     pub(crate) fn port(&self, node: NodeId, port: PortId) -> Mac {
         if self.topology.is_host(node) {

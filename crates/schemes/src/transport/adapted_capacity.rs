@@ -330,9 +330,9 @@ mod tests {
         capacity.begins(at_us(1_005), 1_500, &PORT);
         assert_eq!(capacity.next_tick(), at_us(1_120));
         capacity.tick(at_us(1_120), 1, 1.0);
-        assert_eq!(capacity.next_tick(), at_us(1_240), "the timer runs on after an arrival");
+        assert_eq!(capacity.next_tick(), at_us(1_240), "the timer keeps running after an arrival");
         capacity.tick(at_us(1_240), 1, 1.0);
-        assert_eq!(capacity.next_tick(), at_us(1_360), "the timer runs on while a packet waits");
+        assert_eq!(capacity.next_tick(), at_us(1_360), "the timer keeps running while a packet waits");
         capacity.left(3_000);
         capacity.tick(at_us(1_360), 1, 1.0);
         assert_eq!(capacity.next_tick(), Time::NEVER);

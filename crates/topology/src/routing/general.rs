@@ -148,7 +148,7 @@ impl General {
                 }
             }
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
-                panic!("link weights of `{protocol}` are not available on a general graph")
+                panic!("`General` cannot compute link weights for `{protocol}`")
             }
         }
         out.retain(|&(_, weight)| f64::from(weight) >= LEAST_WEIGHT);
@@ -189,7 +189,7 @@ impl General {
             }
             Protocol::Dor(Tie::Parity | Tie::Split | Tie::Plus) => self.dimension_order(src, dst, out),
             Protocol::Wlb | Protocol::WlbHop | Protocol::Romm | Protocol::Ecmp => {
-                panic!("paths of `{protocol}` are not available on a general graph")
+                panic!("`General` cannot draw paths for `{protocol}`")
             }
         }
     }

@@ -78,7 +78,7 @@ fn destinations(grid: &Grid, pattern: Pattern, src: NodeId) -> Vec<(NodeId, f64)
             to[0] = (to[0] + dims[0] / 2 - 1) % dims[0];
             vec![(node(&to), 1.0)]
         }
-        Pattern::WorstCase => panic!("the pattern `WorstCase` needs a different permutation for each link"),
+        Pattern::WorstCase => panic!("`WorstCase` uses a different permutation for each link"),
     }
 }
 

@@ -189,7 +189,7 @@ impl Torus {
                 self.by_waypoint(ways, rng, out);
             }
             Protocol::Ecmp => {
-                panic!("the caller must draw `ecmp` paths as `rps` paths, with a seed from the flow")
+                panic!("the caller must replace `ecmp` by `rps` with a random stream seeded by the flow")
             }
         }
     }
@@ -380,7 +380,7 @@ impl Torus {
             Protocol::WlbHop => 3,
             Protocol::Romm => 4,
             Protocol::Dor(_) | Protocol::Vlb | Protocol::Ecmp => {
-                panic!("the cache of link weights has no rows for `{protocol}`")
+                panic!("the cache does not hold link weights of `{protocol}`")
             }
         };
         let rows = self.rows[place].get_or_init(|| (0..self.grid.nodes()).map(|_| OnceLock::new()).collect());

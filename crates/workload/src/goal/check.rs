@@ -187,7 +187,7 @@ fn explain(trace: &Trace, uneven: Uneven) -> Misread {
     }
     let differs = tags.iter().find(|(_, tally)| tally.sends != tally.receives);
     let (&tag, &Tally { sends, receives, send_line, receive_line }) =
-        differs.expect("the numbers of sends and receives must differ for some tag");
+        differs.expect("at least one tag must have different numbers of sends and receives");
     let tag = tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
     let line = if sends > receives { send_line } else { receive_line };
     let problem = format!(

@@ -223,7 +223,10 @@ fn label(names: &mut Names, word: Word<'_>) -> Result<super::Label, Misread> {
         return Err(word.error("a label (a letter, then letters, digits and `_`)"));
     }
     names.label(word.text).ok_or_else(|| {
-        word.error("at most 65,536 different label names per rank (not counting the numbers at their end)")
+        word.error(
+            "at most 65,536 label names per rank (names that differ only in the number at their end count as \
+             one)",
+        )
     })
 }
 

@@ -58,7 +58,7 @@ impl Job {
     pub fn observe_computing(&self, computing: Computing) {
         assert!(
             self.computing.set(computing).is_ok(),
-            "a job must have at most one observer of its computing times"
+            "`observe_computing` must be called at most once for each job"
         );
     }
 

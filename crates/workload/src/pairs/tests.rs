@@ -127,7 +127,7 @@ fn impossible_patterns_are_refused() {
     );
     assert_eq!(
         error(&Pairs::Stride { by: 4 }, &star),
-        "the stride pattern maps every node of this topology to itself, so nothing is sent"
+        "the stride pattern has no pair of different hosts on this topology, so nothing is sent"
     );
     let listed = |src, dst| Pairs::Listed(vec![(NodeId(src), NodeId(dst))]);
     assert_eq!(error(&listed(0, 4), &star), "node 4 is not a host of the topology");

@@ -78,7 +78,7 @@ impl Recorded {
             if chosen.contains(&id) {
                 parts.host = parts.host.map(|host| {
                     let (host, recording) = record(host, is_control);
-                    listen.send((id, recording)).expect("the receiver must be open while nodes are built");
+                    listen.send((id, recording)).expect("the channel for recordings must be open");
                     host
                 });
             }

@@ -251,7 +251,7 @@ impl<T> Key<T> {
     /// # Panics
     /// If the key declares no table.
     pub(crate) fn inner(&self) -> &'static Keys {
-        self.table.unwrap_or_else(|| panic!("`{}` has no declared table", self.name))
+        self.table.unwrap_or_else(|| panic!("the key `{}` must declare the keys of its table", self.name))
     }
 }
 

@@ -160,7 +160,7 @@ pub(super) fn slowed(mut topology: Topology, slow: &[Slow], seed: u64) -> Result
             links.extend(back);
         }
         for id in links {
-            let line = topology.link(id).expect("the link was found above").line_rate;
+            let line = topology.link(id).expect("every slow link must exist in the topology").line_rate;
             let rate = slow.rate.of(line);
             if rate == Rate::ZERO || rate > line {
                 let what = format!(

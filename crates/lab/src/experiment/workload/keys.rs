@@ -192,7 +192,7 @@ keys! {
         ITERATIONS: u32 = Key::new("iterations").computed("the program's own").above_zero().example("10");
         /// Time for which ranks compute in each iteration.
         COMPUTE: Duration = Key::new("compute").example("\"10 ms\"").computed(
-            "the compute time of the known program (measured or assumed); 0 for `halo` and collective \
+            "the measured or assumed compute time of the skeleton's program; 0 for `halo` and collective \
              operations",
         );
         /// If true, the sizes of messages are multiplied by the published factor of the skeleton.
@@ -218,7 +218,7 @@ keys! {
 /// The limit that [`is_share_of_a_link`] checks, in words.
 const SHARE_OF_A_LINK: &str = "above 0 and at most 1";
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "the check of a key must take a reference")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "`Key::such` needs a function that takes a reference")]
 fn is_share_of_a_link(load: &f64) -> bool {
     *load > 0.0 && *load <= 1.0
 }

@@ -267,8 +267,9 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
         }
         WorkloadError::TooSevere { .. } => "give a smaller `severity`, or more sources",
         WorkloadError::NotAHost { .. } => {
-            "give hosts of the topology in `hotspot`. Defaults of type `input`: destination 31, and a victim \
-             flow from host 1 to host 30. Defaults of type `output`: source 0, and destination 4"
+            "in `hotspot`, set `destination`, `sources` and `victims` to hosts of the topology. The default \
+             destination is host 31 for type `input`, and host 4 for type `output`. By default, type `input` \
+             also has a victim flow from host 1 to host 30, and type `output` has the source 0"
         }
         WorkloadError::FramesOnce => "give `flows` or `duration`",
         WorkloadError::TooFewHosts { .. } => "choose a larger topology",
@@ -277,7 +278,7 @@ fn impossible(at: &At, error: &WorkloadError) -> Problem {
     Problem::at(at, Cause::Contradiction { what: error.to_string(), hint: hint.to_owned() })
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "the values of the keys are at most 255")]
+#[allow(clippy::cast_possible_truncation, reason = "`weight` and `priority` are at most 255")]
 fn read_weight_and_priority(section: &mut Section<'_>) -> Result<(u8, u8), Problem> {
     Ok((section.read(&WEIGHT)? as u8, section.read(&PRIORITY)? as u8))
 }

@@ -30,7 +30,7 @@ pub(crate) fn read_skeleton(section: &mut Section<'_>) -> Result<(Skeleton, Opti
         return Ok((skeleton, None));
     }
     let Some(scale) = known.and_then(|known| known.scale) else {
-        let hint = "set the factor by `scale`";
+        let hint = "leave `scaled` out, and give the factor in `scale`";
         return Err(section.contradiction(
             &SCALED,
             "`scaled` needs a published factor, but this skeleton has no published factor",

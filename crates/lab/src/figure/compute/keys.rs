@@ -275,8 +275,8 @@ static KINDS: &[Kind] = &[
     },
     Kind {
         name: "rate-replay",
-        words: "time of rate computations, and delay of packets and timers: live nodes replay the \
-                experiment in this file",
+        words: "processor time of rate computations, and delay in handling packets and timers, in live \
+                nodes that replay the experiment in this file",
         keys: &[&NODES, &INTERVALS, &SLOW],
     },
     Kind {
@@ -286,8 +286,8 @@ static KINDS: &[Kind] = &[
     },
     Kind {
         name: "selection",
-        words: "total rate of all flows in random permutations, with selected routing protocols and with \
-                each protocol alone",
+        words: "sum of the rates of all flows in random permutations, if a genetic search chooses each \
+                flow's routing protocol, if the protocols are random, and if all flows use one protocol",
         keys: &[&DIMS, &SCHEMES, &FRACTIONS, &SELECTION_HEADROOM, &INSTANCES, &SEED, &GENERATIONS],
     },
     Kind { name: "header-limits", words: "largest values that fit in header fields", keys: &[&PACKET] },
@@ -298,13 +298,14 @@ static KINDS: &[Kind] = &[
     },
     Kind {
         name: "path-selection",
-        words: "messages, switches and times of Expeditus's path selections, in the experiment in this file",
+        words: "how many messages and switches a path selection of Expeditus needs, and how long it takes, \
+                in the experiment in this file",
         keys: &[&RUN_CASES, &RUN_SEEDS],
     },
     Kind { name: "paths", words: "number of shortest paths between hosts", keys: &[&FABRICS] },
     Kind {
         name: "routes",
-        words: "hops of routes, and memory that link weights take",
+        words: "number of hops of routes, and memory for the link weights of one host's flows",
         keys: &[&FABRICS, &SCHEMES],
     },
     Kind {

@@ -239,13 +239,21 @@ kind = "path-selection"
             ["messages", "switches, first stage", "switches, second stage", "even choices"].map(of),
             [2.0, 2.0, 2.0, 1.0]
         );
-        assert_eq!(of("most entries"), 2.0 - 1.0, "one direction of the connection at each switch");
+        assert_eq!(
+            of("most entries"),
+            2.0 - 1.0,
+            "each switch must have an entry for only one direction of the connection"
+        );
         for early in
             ["forward before the SYN-ACK", "reverse before the ACK", "forward before the second packet"]
         {
             assert_eq!(of(early), 1.0, "{early}");
         }
-        assert_eq!(of("reverse before data leaves"), 0.0, "the answer is still on its way");
+        assert_eq!(
+            of("reverse before data leaves"),
+            0.0,
+            "data must leave before the answer about the reverse path arrives"
+        );
         // The request and the answer each cross four links between switches. A packet and its reply also cross the link
         // of the receiving host, once each (specifications/expeditus.md §5.5).
         assert!((of("time, mean") - 8.0 * 2.0672).abs() < 0.02, "{}", of("time, mean"));

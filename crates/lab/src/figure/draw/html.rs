@@ -47,7 +47,7 @@ fn title(chart: &Chart) -> &str {
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "named positions are small whole numbers"
+    reason = "the positions of names on the x axis are small whole numbers"
 )]
 fn rows_of_plane(plane: &Plane) -> Vec<Vec<String>> {
     let points = || plane.series.iter().flat_map(|series| &series.points);

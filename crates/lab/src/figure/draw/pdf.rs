@@ -110,7 +110,7 @@ fn compressed(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
-    written.expect("a vector takes all bytes")
+    written.expect("writing to a vector cannot fail")
 }
 
 impl DrawingBackend for &mut Page {

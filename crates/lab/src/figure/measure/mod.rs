@@ -502,7 +502,7 @@ pub(super) mod tests {
         let sample = |what, wanted| Measure { wanted, ..of(what, Stat::Mean) }.sample(&run, &[]);
         assert_eq!(sample(Of::DataBytes, None), [5.0, 7.0, 9.0]);
         assert_eq!(sample(Of::DataBytes, there), [5.0, 9.0]);
-        assert_eq!(sample(Of::Paused, None), [0.0, 0.5], "of links with flow control");
+        assert_eq!(sample(Of::Paused, None), [0.0, 0.5], "the sample must have only links with flow control");
     }
 
     /// A run of scheme A whose flows have these completion times, in microseconds; `None` for a flow that never
@@ -585,7 +585,7 @@ pub(super) mod tests {
         assert_eq!(
             (mean(Some(2.0)), mean(None)),
             (Some(1.5), None),
-            "the mean must not cover only the quick runs"
+            "there must be no mean if the programs of one run never ended"
         );
     }
 }

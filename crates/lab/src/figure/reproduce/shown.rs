@@ -89,8 +89,8 @@ impl Reproduction {
             _ => ". With `--check`, the exit code is 0 if all results match the ledger",
         };
         format!(
-            "\n\nfailed   {} of {} claims, so the exit code is 1; \
-             {known} of these claims also fail in Raddle's ledger{hint}",
+            "\n\n{} of {} claims failed, so the exit code is 1; \
+             {known} of the failed claims also fail in Raddle's ledger{hint}",
             failed.len(),
             self.outcomes().count()
         )

@@ -46,7 +46,7 @@ impl Found {
     /// A caveat about the value, if there is one.
     #[must_use]
     pub fn remark(&self) -> Option<&'static str> {
-        self.at_end.then_some("the end of the range; larger values may also reach the threshold")
+        self.at_end.then_some("this value is the end of `range`; larger values may also reach the threshold")
     }
 
     /// Total number of runs that had something to measure.

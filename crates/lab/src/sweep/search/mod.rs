@@ -75,7 +75,8 @@ impl Search {
         section.ensure(
             alone,
             &OF,
-            "`of` in a search must be a quantity of flows over one whole run, such as FCT or deadlines met",
+            "`of` in a search must be a quantity of single flows, such as FCT; quantities over time and \
+             comparisons with other runs are not supported",
             hint,
         )?;
         let (at_least, seeds) = (section.read(&AT_LEAST)?, section.read(&SEEDS)?);
@@ -140,7 +141,8 @@ impl Search {
             }
         }
         let Some(measured) = raddle_records::stats::mean(&numbers) else {
-            let what = format!("with {} = {}, no flow can be measured", self.key, self.grid.shown(place));
+            let value = self.grid.shown(place);
+            let what = format!("no run with {} = {value} has a flow that `of` can measure", self.key);
             return Err(Error::Run(what));
         };
         let holds = measured >= self.at_least;

@@ -83,8 +83,8 @@ pub enum NoParty {
     },
     /// Some nodes still have no process after the wait.
     #[error(
-        "no process has joined to run the nodes {} within {} s{}",
-        list(missing), PATIENCE.as_secs(), refusals(refused)
+        "waited {} s, but no process has joined for the nodes {}{}",
+        PATIENCE.as_secs(), list(missing), refusals(refused)
     )]
     Missing {
         /// The missing nodes.
@@ -93,10 +93,10 @@ pub enum NoParty {
         refused: Vec<String>,
     },
     /// The host has refused this process.
-    #[error("the host process refuses this process: {0}")]
+    #[error("the host process (the one that listens) has refused this process: {0}")]
     Refused(String),
     /// The host does not know the secret.
-    #[error("the host process does not know the secret")]
+    #[error("the host process (the one that listens) does not know the secret")]
     Impostor,
     /// A process that was let in is gone, did not answer in time, or has sent an unexpected message.
     #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.wrapping_sub(1))]
@@ -122,7 +122,7 @@ fn list(ranges: &[Range<u32>]) -> String {
 fn refusals(refused: &[String]) -> String {
     match refused.last() {
         None => String::new(),
-        Some(last) => format!("; {} processes were refused, the last for this reason: {last}", refused.len()),
+        Some(last) => format!("; refused processes: {}; reason of the last refusal: {last}", refused.len()),
     }
 }
 

@@ -166,10 +166,13 @@ mod tests {
         hearing.let_go(&mut told);
         hearing.add(1, guest(98, vec![]));
         hearing.let_go(&mut told);
-        assert!(told.0.is_empty(), "the guest's last look began before the words were said");
+        assert!(
+            told.0.is_empty(),
+            "no event may be passed on: the guest last collected events at time 98, before both events"
+        );
         hearing.add(1, guest(101, vec![word(10, 98), word(40, 103)]));
         hearing.let_go(&mut told);
-        assert_eq!(told.0, [10, 20], "the words that both processes said by time 100 must be told");
+        assert_eq!(told.0, [10, 20], "exactly the events reported by time 100 must be passed on");
         hearing.add_own(0, own(110, vec![word(25, 104)]));
         hearing.let_go(&mut told);
         hearing.add(1, guest(111, vec![]));
@@ -186,18 +189,18 @@ mod tests {
             hearing.is_at_rest(5)
         };
         assert!(!look(&mut hearing, 0, 1, still(3, 1)));
-        assert!(!look(&mut hearing, 1, 2, still(0, 2)), "each process has looked only once");
-        assert!(!look(&mut hearing, 0, 3, still(3, 1)), "process 1 has looked only once");
+        assert!(!look(&mut hearing, 1, 2, still(0, 2)), "each process has reported its progress only once");
+        assert!(!look(&mut hearing, 0, 3, still(3, 1)), "process 1 has reported its progress only once");
         assert!(look(&mut hearing, 1, 4, still(0, 2)));
         assert!(
             !look(&mut hearing, 0, 5, still(4, 1)) && !look(&mut hearing, 1, 6, still(0, 2)),
-            "one packet is still under way"
+            "one packet is still in flight"
         );
         let waits = Count { is_quiet: false, ..still(4, 1) };
         assert!(!look(&mut hearing, 0, 7, waits) && !look(&mut hearing, 1, 8, still(0, 3)));
         assert!(
             !look(&mut hearing, 0, 9, waits) && !look(&mut hearing, 1, 10, still(0, 3)),
-            "a node of process 0 wants to be woken"
+            "a node of process 0 still has work to do"
         );
         let delivered = Count { flows_delivered: 5, ..waits };
         assert!(!look(&mut hearing, 0, 11, delivered) && !look(&mut hearing, 1, 12, still(0, 3)));

@@ -427,7 +427,7 @@ pub(super) mod tests {
         assert!(ended(|_| {}).is_possible());
         assert!(
             ended(|ended| ended.now = Time::NEVER).is_possible(),
-            "the time `NEVER` must be possible, because times are not added up"
+            "the end time may be `NEVER`, because the end times of processes are not added up"
         );
         let changes: [fn(&mut Ended); 5] = [
             |ended| ended.steal = Some(f64::NAN),

@@ -260,7 +260,7 @@ impl Party {
     /// [`Lost`], if a process is lost during the exchange.
     #[cfg_attr(
         not(feature = "libfabric"),
-        expect(dead_code, reason = "only rings between machines need this exchange")
+        expect(dead_code, reason = "only packet rings between machines need this method")
     )]
     pub(super) fn trade(&mut self, offers: Vec<Offer>) -> Result<Vec<Offer>, Lost> {
         if let Role::Guest { host, process, inbox, .. } = &mut self.role {

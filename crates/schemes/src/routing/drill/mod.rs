@@ -43,7 +43,7 @@ pub(crate) const ROUTING: Routing = Routing {
 
 const INFO: Info = Info {
     name: "drill",
-    summary: "Each packet joins the shortest queue among random next hops and the best next hops of the \
+    summary: "Each packet joins the shortest queue among random next hops and next hops remembered from the \
               previous packet",
     source: "Ghorbani et al., DRILL, SIGCOMM 2017",
     differs: &[

@@ -32,8 +32,8 @@ const INFO: Info = Info {
               aggregation switch is selected, then the core",
     source: "Expeditus (SoCC 2016) §§3-4",
     differs: &[
-        "a path table entry that waits for an answer expires like any other entry; the paper only resets the \
-         valid bit, so the flow could never select a path again",
+        "an entry of the path selection table that waits for an answer is deleted when it expires; in the \
+         paper, only its valid bit is reset, so its flow could never select a path again",
         "not specified in the paper: loads are rounded down and limited to 7; ties are broken at random; a switch \
          never selects a port that is down",
         "loads are multiplied by fractional multipliers before rounding, and by whole multipliers after \

@@ -25,8 +25,8 @@ const INFO: Info = Info {
     summary: "Each flowlet takes a shortest path, drawn at random at every hop",
     source: "LetFlow, NSDI 2017; with `choice = \"hash\"`, the flowlet ECMP of specifications/expeditus.md §6.5",
     differs: &[
-        "no difference is known; two flows whose hashes give the same slot share their flowlets, as in the \
-         paper's switch",
+        "no difference from the paper is known; two flows whose hashes give the same slot share their \
+         flowlets, as in the paper's switch",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,

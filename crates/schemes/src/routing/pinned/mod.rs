@@ -49,7 +49,8 @@ pub(crate) const PATHS: Parameter = Parameter::new(
 )
 .within(1.0, Paths::CHOICES as f64);
 
-const _: () = assert!(Paths::CHOICES == Segment::PATHS, "a header must have room for every choice of path");
+const _: () =
+    assert!(Paths::CHOICES == Segment::PATHS, "headers and `Paths` must support equally many paths");
 
 /// The paths for the plan's routing. Headers have room for `most_links` links. With `k-shortest`, longer paths among
 /// the `count` shortest paths are left out. `count` is the value of [`PATHS`].
@@ -80,7 +81,7 @@ fn choice(routing: &str, count: u32) -> Choice {
         "ecmp" => Choice::Ecmp,
         "k-shortest" => Choice::KShortest { k: count },
         "bcube" => Choice::Bcube,
-        other => panic!("`{other}` is not a routing with pinned paths"),
+        other => panic!("the routing must be in `ROUTINGS` (got `{other}`)"),
     }
 }
 

@@ -52,7 +52,7 @@ const INFO: Info = Info {
          the original",
         "all pure acknowledgements of a flow take the same path",
         "the path number adds 4 bytes to the packet; the paper's shadow MAC addresses add no bytes",
-        "a receiver waits a fixed time for an overtaken flowcell; the paper adapts this time to measured delays",
+        "a receiver waits a fixed time for a missing flowcell; the paper adapts this time to measured delays",
         "after a failure all surviving paths are used equally; there are no weights for paths of unequal rates",
     ],
     view: View::Local,

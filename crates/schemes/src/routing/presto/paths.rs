@@ -37,7 +37,7 @@ impl Paths {
 
     /// The paths from one edge switch to another that avoid the links in `down`, in the order in which a flow's cells
     /// take them. The plane changes fastest, so that successive cells leave the edge switch by different links.
-    #[allow(clippy::cast_possible_truncation, reason = "there are at most 2^16 paths")]
+    #[allow(clippy::cast_possible_truncation, reason = "at most 2^16 paths connect two edge switches")]
     pub(super) fn without(&self, from: u32, to: u32, down: &BTreeSet<LinkId>) -> Box<[u16]> {
         let same_pod = from / self.size.edges == to / self.size.edges;
         let cores = if same_pod { 1 } else { self.cores() };

@@ -77,7 +77,7 @@ impl RandomUp {
 }
 
 impl Ascent for RandomUp {
-    #[allow(clippy::cast_possible_truncation, reason = "the number is below `paths`, a `u32`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the path number is below `paths`, a `u32`")]
     fn begin(&mut self, packet: &mut Packet) {
         if let (Some((tree, _)), Header::Cee(frame)) = (&self.at_source, &mut packet.header) {
             let paths = tree.paths(NodeId(frame.src), NodeId(frame.dst));

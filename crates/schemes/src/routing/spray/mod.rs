@@ -70,7 +70,7 @@ enum Choice {
 impl Spray {
     /// The forwarder of `node`. It uses its next hops in turn if `in_turn` is true, otherwise at random.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "32 random bits are enough")]
+    #[allow(clippy::cast_possible_truncation, reason = "32 random bits are enough to start the counter")]
     pub(crate) fn new(node: NodeId, paths: &Arc<ShortestPaths>, in_turn: bool, seed: u64) -> Self {
         let mut random = Stream::new(seed, node.0.into(), "spray");
         let choice = if in_turn { Choice::InTurn(random.bits() as u32) } else { Choice::Random(random) };

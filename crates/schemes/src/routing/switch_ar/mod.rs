@@ -48,15 +48,16 @@ const INFO: Info = Info {
     summary: "Packets to a destination take the up port for which congestion notices report the least congestion",
     source: "Minkenberg et al., HPSR 2009 and HOTI 2009; Crisan et al.",
     differs: &[
-        "a port's congestion level is the sum of the feedback of its notices; after a notice from the port's \
-         own queue, notices from other switches do not count; both rules are calibrated \
-         (specifications/cee.md §5.6)",
+        "each notice adds its feedback to a port's congestion level; after a notice from the port's own \
+         queue, notices from other switches no longer change this level; both rules are calibrated on \
+         Figure 9 of Crisan et al. (specifications/cee.md §5.6)",
         "without congestion, frames take D-mod-k's path; the papers do not specify the path",
         "after link failures, frames take D-mod-k's choice among the remaining paths",
-        "receivers put TCP segments back in order below TCP; the hosts of converged Ethernet have their own \
-         reordering",
-        "the parameters `moved` (fractional splits) and `keep_used` (used notices) are our additions; the \
-         paper only discusses the two ideas",
+        "receivers put TCP segments back in order below TCP; with the transport `cee`, receivers put frames \
+         back in order",
+        "two parameters are our additions: with `moved`, a notice moves only a share of the frames; with \
+         `keep_used`, a switch drops the notices that change its routes; the paper only discusses \
+         these ideas",
     ],
     view: View::Local,
     parameters: &Parameters::LIST,

@@ -33,14 +33,14 @@ struct Entry {
 impl Split {
     /// Creates the splits of a switch with `ups` up ports in a fabric of `hosts` hosts. `moved` is the share of a
     /// port's frames that a notice moves to another port, between 0 and 1.
-    #[allow(clippy::cast_possible_truncation, reason = "a share is at most 1")]
+    #[allow(clippy::cast_possible_truncation, reason = "`moved` is at most 1")]
     pub(super) fn new(hosts: usize, ups: usize, moved: f64) -> Self {
         let moved = (moved * f64::from(WHOLE)).round() as i64;
         Self { entries: vec![Entry::default(); hosts * ups].into(), ups, moved }
     }
 
     /// Moves a share of the frames for `to` from one up port to another. `first` is D-mod-k's port.
-    #[allow(clippy::cast_possible_truncation, reason = "the result is at most the weight of the port `from`")]
+    #[allow(clippy::cast_possible_truncation, reason = "the moved weight is at most the port's weight")]
     pub(super) fn shift(&mut self, to: NodeId, first: usize, from: usize, onto: usize) {
         let row = &mut self.entries[to.index() * self.ups..][..self.ups];
         if row.iter().all(|entry| entry.weight == 0) {

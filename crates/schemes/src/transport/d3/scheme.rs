@@ -28,8 +28,8 @@ pub const TRANSPORT: Transport = Transport {
              would make the routers' sums of granted rates wrong",
             "the capacity to allocate depends on the smallest backlog within a round trip, not on the \
              current backlog",
-            "the capacity to allocate changes at most once per serialization delay of one packet from each \
-             flow; otherwise bursts would look like standing queues",
+            "the capacity to allocate changes at most once in the time that the link needs to send one \
+             packet of each flow; otherwise bursts would look like standing queues",
             "the arrival rate is measured from packet to packet, because the number of packets per fixed \
              interval varies too much; the update timer stops while the link is idle",
             "the base rate is one request per round trip, and is not included in the sums of granted rates",

@@ -84,7 +84,7 @@ fn deadline(view: &View) -> u32 {
 impl Protocol for Pdq {
     type Sender = Sender;
 
-    #[allow(clippy::cast_possible_truncation, reason = "32 random bits are enough")]
+    #[allow(clippy::cast_possible_truncation, reason = "32 random bits are enough to rank flows")]
     fn open(&mut self, flow: &Flow) -> Sender {
         let drawn = match self.parameters.ranking {
             Ranking::Random => Stream::new(self.seed, flow.id.0.into(), "pdq/ranking").bits() as u32,

@@ -32,8 +32,8 @@ pub(crate) const TRANSPORT: Transport = Transport {
              and does not check grants again at its own port",
             "a rate below one packet per round trip is not granted, because the flow would wait too long for a \
              better rate",
-            "the measured queue excludes the packet in transmission; this packet alone would cost 5% of the \
-             rate",
+            "the measured queue excludes the packet in transmission; this packet alone would lower the \
+             rate of a 1 Gb/s link by about 5%",
             "the expected transmission time counts all unacknowledged bytes, headers included",
             "SYNs are granted rates in the same way as data packets, unless `syn_grants = false`",
             "losses are detected by gaps in acknowledgements as well as by timeouts, and TERM is acknowledged",

@@ -55,7 +55,7 @@ impl Outbox {
 
     /// The next output.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "most outputs are broadcast copies from this function")]
+    #[expect(clippy::inline_always, reason = "this function returns most outputs: broadcast copies")]
     pub(crate) fn next(&mut self) -> Option<Output> {
         let Pending::Copies(event, ports) = self.0.front_mut()? else { return self.next_other() };
         let port = ports.next();

@@ -24,12 +24,14 @@ const INFO: Info = Info {
               source-routed",
     source: "Costa, Ballani, Razavi, Kash: R2C2: A Network Stack for Rack-scale Computers, SIGCOMM 2015",
     differs: &[
-        "byte layouts, broadcast trees, recovery of lost broadcasts and the start policy are reconstructions",
-        "the start policy and the choice of flows that a rate computation includes are calibrated on the paper's \
-         Figure 10",
+        "byte layouts, broadcast trees, recovery of lost broadcasts and the rate limits of new flows \
+         (`start`) are reconstructions",
+        "the rate limits of new flows and the choice of flows that a rate computation includes are \
+         calibrated on the paper's Figure 10",
         "demand is estimated from the bytes that were sent, not from the allocation; an estimate from the \
          allocation could never fall",
-        "a node that sends no eligible flow skips the rate computation, because it would not use the result",
+        "a node skips a rate computation that includes none of the flows that it sends, because it would \
+         not use the result",
         "reliability, which the paper leaves to future work, is optional; checksums cover packets, not whole flows",
     ],
     view: View::Local,
@@ -208,13 +210,14 @@ fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
         let lasting = params.rho * LASTING_TICKS;
         if selection.period < lasting || selection.period == Duration::ZERO {
             let problem = format!(
-                "`select_period` must be at least {lasting} and greater than 0 (got {})",
+                "`select_period` must be greater than 0 and at least {LASTING_TICKS} times `rho`, \
+                 which is {lasting} (got {})",
                 selection.period
             );
             return Err(unfit(
                 "scheme.r2c2.select_period",
                 problem,
-                "set a longer `select_period`, or set a shorter `rho` if `select_period` is not 0".into(),
+                "set a longer `select_period`; if `select_period` is not 0, a shorter `rho` helps too".into(),
             ));
         }
         for &protocol in selection.among {

@@ -41,7 +41,7 @@ pub(crate) const HOP_BITS: Parameter =
 
 /// The routing protocol of the plan.
 pub(crate) fn protocol(plan: &Plan<'_>) -> Protocol {
-    plan.routing.parse().expect("the plan's routing must be one of the scheme's routings")
+    plan.routing.parse().expect("the scheme must support the routing")
 }
 
 /// The fluid model: flows get max-min shares of the capacity, less the headroom. Each flow splits over links as its

@@ -24,8 +24,8 @@ const INFO: Info = Info {
         "message formats are reconstructions, with 36 bytes of header and 6 bytes per rate; the paper's numbers \
          suggest about 12 bytes of header and 4 bytes per rate",
         "messages contain rates in Kbit/s, rounded down; a flow has no rate limit until its first rate arrives",
-        "messages that full queues drop are not sent again until discovery reports a change, or until the \
-         next tick",
+        "messages that full queues drop are not retransmitted; nodes report their flows again when they \
+         learn of a topology change, and the controller sends all rates again at its next computation",
         "nodes that cannot reach the controller keep their last rates",
     ],
     view: View::Local,

@@ -21,8 +21,8 @@ pub const TRANSPORT: Transport = Transport {
         differs: &[
             "the capacity to allocate depends on the smallest backlog within a round trip, not on the \
              current backlog",
-            "the capacity to allocate changes at most once per serialization delay of one packet from each \
-             flow; otherwise bursts would look like standing queues",
+            "the capacity to allocate changes at most once in the time that the link needs to send one \
+             packet of each flow; otherwise bursts would look like standing queues",
             "the arrival rate is measured from packet to packet, because the number of packets per fixed \
              interval varies too much; the update timer stops while the link is idle",
             "egress ports also lower the rates in acknowledgements; otherwise the flows of a burst of SYNs would begin \

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(board.rescue(0, 1_000, MSS), None);
         board.repeated(900, 1_000);
         board.sack(850, 900);
-        assert_eq!(board.hole(0), Some((750, 850)), "the rescue retransmission hides no earlier hole");
+        assert_eq!(board.hole(0), Some((750, 850)), "the rescue retransmission must not hide this hole");
     }
     proptest! {
         #[test]

@@ -256,7 +256,7 @@ impl Rank {
             Kind::Request { envelope, send } => self.arrive(from, envelope, Some(send)),
             Kind::Clear { send, receive } => {
                 let Operation::Send { bytes, .. } = self.order.step(send).operation else {
-                    unreachable!("a reply must refer to a send operation")
+                    unreachable!("a reply to a request to send must refer to a send operation")
                 };
                 let bytes = bytes.max(1).saturating_mul(self.settings.scale);
                 let message = Message { from: self.number, kind: Kind::Data { receive } };

@@ -168,7 +168,7 @@ fn impossible_digits_are_refused() {
         (
             Pairs::Digits { pattern: Digits::Shuffle, radix: Some(16) },
             16,
-            "the perfect-shuffle pattern maps every node of this topology to itself, so nothing is sent",
+            "the perfect-shuffle pattern has no pair of different hosts on this topology, so nothing is sent",
         ),
         (
             Pairs::Exchange { by: 1 },
@@ -178,7 +178,7 @@ fn impossible_digits_are_refused() {
         (
             Pairs::Exchange { by: 0 },
             8,
-            "the exchange pattern maps every node of this topology to itself, so nothing is sent",
+            "the exchange pattern has no pair of different hosts on this topology, so nothing is sent",
         ),
         (Pairs::Exchange { by: 8 }, 8, "the exchange distance must be less than the number of hosts (got 8)"),
     ];
