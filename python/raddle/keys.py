@@ -445,7 +445,7 @@ class Scale(TypedDict, total=False):
 
 
 class SchemeCee(TypedDict, total=False):
-    """Lossless Ethernet's adapter: a queue for each destination and priority, with or without QCN's rate limiters"""
+    """Lossless Ethernet: each host has a queue for each destination and priority, with or without QCN's rate limiters"""
 
     mtu: str
     """bytes of a full frame, headers included (default: "1500 B")"""
@@ -458,13 +458,13 @@ class SchemeCee(TypedDict, total=False):
 
 
 class SchemeClairvoyant(TypedDict, total=False):
-    """In a Clos network, each flow takes the path whose most loaded link is least loaded when the flow begins"""
+    """In a Clos network, each flow takes the path whose maximum link load is lowest when the flow begins"""
 
     alpha: float | str
     """fraction that a rate estimator loses in each interval (default: 0.1)"""
 
     bits: int
-    """number of bits of a load (default: 3)"""
+    """number of bits that encode a load (default: 3)"""
 
     mode: Literal["paper", "authsim"]
     """select paths for both directions, or only for the direction of the SYN, as the authors' simulation code does (default: "paper")"""
@@ -473,13 +473,13 @@ class SchemeClairvoyant(TypedDict, total=False):
     """number of entries of a path selection table (default: 65536)"""
 
     pst_clock: Literal["exact", "age_bit"]
-    """entries expire exactly after the timeout (timestamps), or after one to two timeouts (an age bit) (default: "exact")"""
+    """when an idle entry expires: exactly after the timeout (exact), or after one to two timeouts (age_bit) (default: "exact")"""
 
     pst_lookup: Literal["exact", "hw"]
-    """each flow has its own entry, or flows share an entry if the lower bits of their hashes are equal (hw) (default: "exact")"""
+    """how flows use entries: each flow has its own entry (exact), or flows with the same lower hash bits share an entry (hw) (default: "exact")"""
 
     pst_timeout: str
-    """idle time after which an entry expires (default: "100 ms")"""
+    """idle time after which an entry of a path selection table expires (default: "100 ms")"""
 
     t_dre: str
     """interval at which rate estimators decay (default: "20 us")"""
@@ -495,7 +495,7 @@ class SchemeConga(TypedDict, total=False):
     """fraction that a rate estimator loses in each interval (default: 0.1)"""
 
     bits: int
-    """number of bits of a load, Q (default: 3)"""
+    """number of bits that encode a load, Q (default: 3)"""
 
     ce: Literal["spine", "leaf_only"]
     """which switches write congestion into packets: leaves and spines (spine), or only leaves (leaf_only), as in the public simulation code (default: "spine")"""
@@ -504,7 +504,7 @@ class SchemeConga(TypedDict, total=False):
     """the metric of an uplink: the greater of the uplink's own load and the load of the path that begins with the uplink (max), or only the load of the path (remote_only) (default: "max")"""
 
     expiry: Literal["age_bit", "exact"]
-    """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
+    """how long a flow must be idle until its flowlet ends: between t_fl and 2 t_fl (age_bit), or exactly t_fl (exact) (default: "age_bit")"""
 
     flowlets: int
     """number of slots of each switch's flowlet table (default: 65536)"""
@@ -513,7 +513,7 @@ class SchemeConga(TypedDict, total=False):
     """interval at which rate estimators decay (default: "20 us")"""
 
     t_fl: str
-    """a gap longer than this between two packets begins a new flowlet (default: "100 us")"""
+    """idle time of a flow after which its next packet begins a new flowlet (default: "100 us")"""
 
 
 class SchemeCongaFlow(TypedDict, total=False):
@@ -526,7 +526,7 @@ class SchemeCongaFlow(TypedDict, total=False):
     """fraction that a rate estimator loses in each interval (default: 0.1)"""
 
     bits: int
-    """number of bits of a load, Q (default: 3)"""
+    """number of bits that encode a load, Q (default: 3)"""
 
     ce: Literal["spine", "leaf_only"]
     """which switches write congestion into packets: leaves and spines (spine), or only leaves (leaf_only), as in the public simulation code (default: "spine")"""
@@ -535,7 +535,7 @@ class SchemeCongaFlow(TypedDict, total=False):
     """the metric of an uplink: the greater of the uplink's own load and the load of the path that begins with the uplink (max), or only the load of the path (remote_only) (default: "max")"""
 
     expiry: Literal["age_bit", "exact"]
-    """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
+    """how long a flow must be idle until its flowlet ends: between t_fl and 2 t_fl (age_bit), or exactly t_fl (exact) (default: "age_bit")"""
 
     flowlets: int
     """number of slots of each switch's flowlet table (default: 65536)"""
@@ -544,18 +544,18 @@ class SchemeCongaFlow(TypedDict, total=False):
     """interval at which rate estimators decay (default: "20 us")"""
 
     t_fl: str
-    """a gap longer than this between two packets begins a new flowlet (default: "13 ms")"""
+    """idle time of a flow after which its next packet begins a new flowlet (default: "13 ms")"""
 
 
 class SchemeDModK(TypedDict, total=False):
-    """Each packet goes up and down a tree; the digits of the destination's number choose the ports upwards"""
+    """Each packet goes up a tree and then down; the digits of the destination's number select the up ports"""
 
     divisor: Literal["parents", "children"]
     """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels below l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
 
 
 class SchemeD3(TypedDict, total=False):
-    """D3: switches grant the rates that deadlines need, first come, first served, and share the rest fairly"""
+    """D3: switches grant flows the rates that meet their deadlines, first come, first served, and share the rest fairly"""
 
     alpha: float | str
     """fraction of a link's spare rate that is added to the capacity for grants per round trip (default: 0.1)"""
@@ -589,7 +589,7 @@ class SchemeD3(TypedDict, total=False):
 
 
 class SchemeDcqcn(TypedDict, total=False):
-    """RDMA writes over RoCEv2, whose rates are controlled by ECN marks"""
+    """RDMA writes over RoCEv2, with rate control by ECN marks"""
 
     ack_interval: int
     """number of packets per requested acknowledgement; the last packet of a flow always requests an acknowledgement (default: 16)"""
@@ -631,7 +631,7 @@ class SchemeDcqcn(TypedDict, total=False):
     """increase of the target rate per cycle of additive increase (default: "40 Mbps")"""
 
     r_hai: str
-    """increase of the target rate in hyper increase; cycle number i of hyper increase adds i times this rate (default: "200 Mbps")"""
+    """step of hyper increase: the i-th cycle of hyper increase adds i times this rate to the target rate (default: "200 Mbps")"""
 
     recovery: Literal["go-back-n", "none"]
     """method of recovering lost packets (default: "go-back-n")"""
@@ -687,7 +687,7 @@ class SchemeDctcp(TypedDict, total=False):
 
 
 class SchemeDrill(TypedDict, total=False):
-    """Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered"""
+    """Each packet joins the shortest queue among random next hops and next hops remembered from the previous packet"""
 
     hold: str
     """longest time for which receivers hold back a TCP segment that arrives out of order; 0 passes all segments to TCP at once (default: "100 us")"""
@@ -700,7 +700,7 @@ class SchemeDrill(TypedDict, total=False):
 
 
 class SchemeEts(TypedDict, total=False):
-    """Strict traffic classes first, then the other classes by percentages; respects pauses; the queue has no size limit"""
+    """Serves strict traffic classes first, and divides the remaining rate among the other classes by percentages; respects pauses; the queue has no size limit"""
 
     classes: list[int]
     """traffic class of each priority (default: [0, 1, 2, 3, 4, 5, 6, 7])"""
@@ -716,7 +716,7 @@ class SchemeExpeditus(TypedDict, total=False):
     """fraction that a rate estimator loses in each interval (default: 0.1)"""
 
     bits: int
-    """number of bits of a load (default: 3)"""
+    """number of bits that encode a load (default: 3)"""
 
     dre_egress: Literal["enqueue", "tx_start"]
     """when an uplink counts an outgoing packet: when the packet is queued, or when the first bit of the packet leaves (default: "enqueue")"""
@@ -731,13 +731,13 @@ class SchemeExpeditus(TypedDict, total=False):
     """number of entries of a path selection table (default: 65536)"""
 
     pst_clock: Literal["exact", "age_bit"]
-    """entries expire exactly after the timeout (timestamps), or after one to two timeouts (an age bit) (default: "exact")"""
+    """when an idle entry expires: exactly after the timeout (exact), or after one to two timeouts (age_bit) (default: "exact")"""
 
     pst_lookup: Literal["exact", "hw"]
-    """each flow has its own entry, or flows share an entry if the lower bits of their hashes are equal (hw) (default: "exact")"""
+    """how flows use entries: each flow has its own entry (exact), or flows with the same lower hash bits share an entry (hw) (default: "exact")"""
 
     pst_timeout: str
-    """idle time after which an entry expires (default: "100 ms")"""
+    """idle time after which an entry of a path selection table expires (default: "100 ms")"""
 
     queue_counts: bool
     """include the egress queue in the upward load of an uplink: a queue that takes t_dre to drain is full load (the method of the paper's testbed) (default: false)"""
@@ -753,7 +753,7 @@ class SchemeExpeditus(TypedDict, total=False):
 
 
 class SchemeHashed(TypedDict, total=False):
-    """Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards"""
+    """Each packet goes up a tree and then down; the digits of a hash of the flow select the up ports"""
 
     key: Literal["pair", "flow", "frame"]
     """the input of the hash. pair: source and destination. flow: also the flow's number or ports. frame: also the frame's position in the flow (only converged Ethernet, whose adapters put frames back in order) (default: "pair")"""
@@ -772,7 +772,7 @@ class SchemeHula(TypedDict, total=False):
     """interval between the probes of an edge switch (default: "200 us")"""
 
     t_fl: str
-    """a gap longer than this between two packets begins a new flowlet (default: "100 us")"""
+    """idle time of a flow after which its next packet begins a new flowlet (default: "100 us")"""
 
     tau: str
     """time constant of the estimate of a link's utilisation; twice the probe period in the paper (default: "400 us")"""
@@ -785,17 +785,17 @@ class SchemeLetflow(TypedDict, total=False):
     """how a flowlet's port is chosen: at random, or by a hash of the flow and the time (default: "random")"""
 
     expiry: Literal["age_bit", "exact"]
-    """how a gap is detected: by an age bit, which a clock of period t_fl sets, after one to two periods; or by timestamps, after exactly t_fl (default: "age_bit")"""
+    """how long a flow must be idle until its flowlet ends: between t_fl and 2 t_fl (age_bit), or exactly t_fl (exact) (default: "age_bit")"""
 
     flowlets: int
     """number of slots of each switch's flowlet table (default: 65536)"""
 
     t_fl: str
-    """a gap longer than this between two packets begins a new flowlet (default: "500 us")"""
+    """idle time of a flow after which its next packet begins a new flowlet (default: "500 us")"""
 
 
 class SchemeOmniscient(TypedDict, total=False):
-    """The best schedule of flows as fluids, by a scheduler that knows all flows; for the flow engine only"""
+    """An ideal scheduler that knows all flows and sets their rates without delay; for the flow engine only"""
 
     paths: int
     """with routing = "k-shortest": number of shortest paths from which each flow or subflow draws its path (default: 8)"""
@@ -994,7 +994,7 @@ class SchemeR2c2(TypedDict, total=False):
     """payload bytes of a full packet (default: "1500 B")"""
 
     nic_packets: int
-    """greatest backlog of a port, in full packets of any flow, up to which a flow without a rate limit adds packets to the port (default: 2)"""
+    """largest backlog of a port, in full packets; a flow without a rate limit adds packets to the port only up to this backlog (default: 2)"""
 
     only_lasting: bool
     """rate computations include only flows that have been known for at least one interval `rho` (default: false)"""
@@ -1058,7 +1058,7 @@ class SchemeR2c2Central(TypedDict, total=False):
     """payload bytes of a full packet (default: "1500 B")"""
 
     nic_packets: int
-    """greatest backlog of a port, in full packets of any flow, up to which a flow without a rate limit adds packets to the port (default: 2)"""
+    """largest backlog of a port, in full packets; a flow without a rate limit adds packets to the port only up to this backlog (default: 2)"""
 
     only_lasting: bool
     """rate computations include only flows that have been known for at least one interval `rho` (default: false)"""
@@ -1074,7 +1074,7 @@ class SchemeR2c2Central(TypedDict, total=False):
 
 
 class SchemeRandomUp(TypedDict, total=False):
-    """Each packet goes up and down a tree; the ports upwards are drawn at random for each packet"""
+    """Each packet goes up a tree and then down; the up ports are drawn at random for each packet"""
 
     at: Literal["hop", "source"]
     """which node draws the ports: each switch on the way up, or the sending host. Only frames of converged Ethernet have room for the host's choice; for other packets the switches always draw (default: "hop")"""
@@ -1084,7 +1084,7 @@ class SchemeRandomUp(TypedDict, total=False):
 
 
 class SchemeRcp(TypedDict, total=False):
-    """RCP with exact counts of flows, the variant in PDQ's comparison: switches assign rates that are close to max-min fair"""
+    """RCP with exact flow counts, as in the PDQ paper: switches assign rates that are close to max-min fair"""
 
     alpha: float | str
     """fraction of a link's spare rate that is added per round trip to the capacity that its flows share (default: 0.1)"""
@@ -1112,7 +1112,7 @@ class SchemeRcp(TypedDict, total=False):
 
 
 class SchemeRed(TypedDict, total=False):
-    """ECN marks with a probability that rises with the queue length: the congestion points of DCQCN"""
+    """The congestion points of DCQCN: the probability of an ECN mark rises with the queue length"""
 
     k_max: str
     """queue length beyond which every ECN-capable packet is marked (default: "200 KB")"""
@@ -1125,7 +1125,7 @@ class SchemeRed(TypedDict, total=False):
 
 
 class SchemeSModK(TypedDict, total=False):
-    """Each packet goes up and down a tree; the digits of the source's number choose the ports upwards"""
+    """Each packet goes up a tree and then down; the digits of the source's number select the up ports"""
 
     divisor: Literal["parents", "children"]
     """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels below l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
@@ -1247,7 +1247,7 @@ class SchemeTcpNewreno(TypedDict, total=False):
 
 
 class SchemeTcpReno(TypedDict, total=False):
-    """TCP Reno with a small retransmission timeout against incast, the baseline of PDQ"""
+    """TCP Reno with a small retransmission timeout for incast, a baseline of the PDQ paper"""
 
     delayed_ack: str
     """time after which a single segment is acknowledged; every second segment is acknowledged at once; with 0, every segment is acknowledged at once (default: "0 ps")"""
@@ -1306,9 +1306,9 @@ class SchemeWcmp(TypedDict, total=False):
 Scheme = TypedDict(
     "Scheme",
     {
-        # Lossless Ethernet's adapter: a queue for each destination and priority, with or without QCN's rate limiters
+        # Lossless Ethernet: each host has a queue for each destination and priority, with or without QCN's rate limiters
         "cee": SchemeCee,
-        # In a Clos network, each flow takes the path whose most loaded link is least loaded when the flow begins
+        # In a Clos network, each flow takes the path whose maximum link load is lowest when the flow begins
         "clairvoyant": SchemeClairvoyant,
         # Each flowlet of a leaf-spine takes the uplink whose path to the destination leaf is least congested
         "conga": SchemeConga,
@@ -1316,29 +1316,29 @@ Scheme = TypedDict(
         "conga-flow": SchemeCongaFlow,
         # The kind of congestion points at the ports of switches. (default: `"none"`)
         "congestion_points": Literal["none", "qcn", "red"],
-        # Each packet goes up and down a tree; the digits of the destination's number choose the ports upwards
+        # Each packet goes up a tree and then down; the digits of the destination's number select the up ports
         "d-mod-k": SchemeDModK,
-        # D3: switches grant the rates that deadlines need, first come, first served, and share the rest fairly
+        # D3: switches grant flows the rates that meet their deadlines, first come, first served, and share the rest fairly
         "d3": SchemeD3,
-        # RDMA writes over RoCEv2, whose rates are controlled by ECN marks
+        # RDMA writes over RoCEv2, with rate control by ECN marks
         "dcqcn": SchemeDcqcn,
         # DCTCP with selective acknowledgements; queues must mark packets
         "dctcp": SchemeDctcp,
-        # Each packet joins the shortest queue among a few next hops: some drawn at random, some remembered
+        # Each packet joins the shortest queue among random next hops and next hops remembered from the previous packet
         "drill": SchemeDrill,
-        # Strict traffic classes first, then the other classes by percentages; respects pauses; the queue has no size limit
+        # Serves strict traffic classes first, and divides the remaining rate among the other classes by percentages; respects pauses; the queue has no size limit
         "ets": SchemeEts,
         # In a Clos network, each flow takes the path that was least congested when the flow began: first the aggregation switch is selected, then the core
         "expeditus": SchemeExpeditus,
         # Flow control of links. (default: `"none"`)
         "flow_control": Literal["none", "pfc"],
-        # Each packet goes up and down a tree; the digits of a hash of the flow choose the ports upwards
+        # Each packet goes up a tree and then down; the digits of a hash of the flow select the up ports
         "hashed": SchemeHashed,
         # Each flowlet takes, at every hop, the port with the least utilised path to the destination's edge switch, measured by probes
         "hula": SchemeHula,
         # Each flowlet takes a shortest path, drawn at random at every hop
         "letflow": SchemeLetflow,
-        # The best schedule of flows as fluids, by a scheduler that knows all flows; for the flow engine only
+        # An ideal scheduler that knows all flows and sets their rates without delay; for the flow engine only
         "omniscient": SchemeOmniscient,
         # PDQ: switches let the most critical flows send at full rate and pause the others, to meet deadlines and to finish flows early
         "pdq": SchemePdq,
@@ -1358,15 +1358,15 @@ Scheme = TypedDict(
         "r2c2": SchemeR2c2,
         # R2C2 with a central controller: one node computes all rates and sends them to the other nodes, without broadcasts
         "r2c2-central": SchemeR2c2Central,
-        # Each packet goes up and down a tree; the ports upwards are drawn at random for each packet
+        # Each packet goes up a tree and then down; the up ports are drawn at random for each packet
         "random-up": SchemeRandomUp,
-        # RCP with exact counts of flows, the variant in PDQ's comparison: switches assign rates that are close to max-min fair
+        # RCP with exact flow counts, as in the PDQ paper: switches assign rates that are close to max-min fair
         "rcp": SchemeRcp,
-        # ECN marks with a probability that rises with the queue length: the congestion points of DCQCN
+        # The congestion points of DCQCN: the probability of an ECN mark rises with the queue length
         "red": SchemeRed,
         # The routing. If left out, the transport's default routing. (default: the transport's own)
         "routing": Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "k-shortest", "bcube", "ecmp", "wcmp", "letflow", "conga", "conga-flow", "expeditus", "clairvoyant", "drill", "presto", "spray", "hula", "d-mod-k", "s-mod-k", "random-up", "hashed", "switch-ar"] | type[Routing],
-        # Each packet goes up and down a tree; the digits of the source's number choose the ports upwards
+        # Each packet goes up a tree and then down; the digits of the source's number select the up ports
         "s-mod-k": SchemeSModK,
         # Each packet takes one of the shortest paths, drawn at random or in turn
         "spray": SchemeSpray,
@@ -1376,7 +1376,7 @@ Scheme = TypedDict(
         "tcp-cubic": SchemeTcpCubic,
         # TCP NewReno with selective acknowledgements
         "tcp-newreno": SchemeTcpNewreno,
-        # TCP Reno with a small retransmission timeout against incast, the baseline of PDQ
+        # TCP Reno with a small retransmission timeout for incast, a baseline of the PDQ paper
         "tcp-reno": SchemeTcpReno,
         # The transport.
         "transport": Literal["r2c2", "r2c2-central", "pfq", "tcp-reno", "tcp-newreno", "tcp-cubic", "dctcp", "d3", "rcp", "udp", "cee", "dcqcn", "pdq", "omniscient"],
@@ -1731,7 +1731,7 @@ class WorkloadPairs2(TypedDict, total=False):
     """The pods between which flows run. If left out, flows run between all pods."""
 
     radix: int
-    """Radix of the digits of hosts' numbers. (default: 2, or the arity of k-ary trees)"""
+    """Radix of the digits of hosts' numbers. (default: the arity of a k-ary tree; 2 for other topologies)"""
 
     receiver: int
     """The receiver. If left out, the receiver is drawn."""
@@ -1777,7 +1777,7 @@ class WorkloadSizes2(TypedDict, total=False):
 Workload = TypedDict(
     "Workload",
     {
-        # Algorithm of the collective operation. (default: the first algorithm that is listed for the operation)
+        # Algorithm of the collective operation. (default: the operation's first algorithm in `raddle list workloads`)
         "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
         # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the flow's start.
         "app_rate": str,
@@ -1841,7 +1841,7 @@ Workload = TypedDict(
         "weight": int,
         # If true, the grid of `halo` wraps around. (default: `false`)
         "wraps": bool,
-        # Time for which ranks compute in each iteration. (default: the program's own (measured or assumed); 0 for `halo` and collective operations)
+        # Time for which ranks compute in each iteration. (default: the measured or assumed compute time of the skeleton's program; 0 for `halo` and collective operations)
         "compute": str,
     },
     total=False,
@@ -1957,7 +1957,7 @@ ComputePrograms = TypedDict(
         "skeleton": Literal["bt", "cg", "ft", "is", "mg", "wrf", "namd", "liso", "airbus", "halo"],
         # If true, the grid of `halo` wraps around. (default: `false`)
         "wraps": bool,
-        # Time for which ranks compute in each iteration. (default: the program's own (measured or assumed); 0 for `halo` and collective operations)
+        # Time for which ranks compute in each iteration. (default: the measured or assumed compute time of the skeleton's program; 0 for `halo` and collective operations)
         "compute": str,
     },
     total=False,

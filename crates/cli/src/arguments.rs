@@ -411,11 +411,11 @@ pub(crate) struct Exec {
     pub(crate) command: Vec<OsString>,
 }
 
-/// The arguments of a new live run, or of an action in a live run that already exists.
+/// The arguments of a new live run, or the action to perform in a running live run.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Live {
-    /// The action in a live run that already exists.
+    /// The action to perform in a running live run.
     #[command(subcommand)]
     pub(crate) act: Option<Act>,
     #[command(flatten)]

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "flows must be in order of start")]
+    #[should_panic(expected = "flows must be sorted by start time")]
     fn a_list_out_of_order_is_refused() {
         let _ = Flows::from(vec![flow(1), flow(0)]);
     }

@@ -210,8 +210,8 @@ pub(crate) struct Measured {
     loss: Duration,
     /// Time since the latest successful trial or failure; since the start of the run if there was neither.
     since: Duration,
-    /// Number of failures since the latest successful trial. The present choice, one thread or several, fails if it is
-    /// too slow, in its trial or later.
+    /// Number of failures since the latest successful trial. A failure is a switch between one thread and several threads
+    /// after which the run was slower, during the trial of the new number of threads or later.
     in_vain: u32,
 }
 

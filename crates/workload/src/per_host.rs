@@ -14,9 +14,8 @@ pub struct PerHost {
     pub process: Process,
     /// Mean rate of a sender's frames as a share of the rate of its fastest link: more than 0 and at most 1.
     pub load: f64,
-    /// True if a burst has one destination and is one flow, all of whose bytes are available at the start of
-    /// the burst. If false, each frame is a flow with its own destination. In processes without bursts, each
-    /// frame is a flow.
+    /// True if each burst is one flow to one destination, with all bytes available at the start of the burst. If false,
+    /// each frame is a flow with its own destination. A process without bursts ignores this value: each frame is a flow.
     pub whole_bursts: bool,
 }
 

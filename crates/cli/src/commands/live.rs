@@ -78,7 +78,7 @@ fn refuse_address(address: SocketAddr, secret: &[u8]) -> Result<(), Error> {
                     --features libfabric`; for processes on one machine, use a Unix socket instead: \
                     --listen PATH";
         return refuse(
-            format!("TCP address {address} needs libfabric, but Raddle was built without libfabric"),
+            format!("TCP ({address}) needs libfabric, but Raddle was built without libfabric"),
             hint,
         );
     }

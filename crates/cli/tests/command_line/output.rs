@@ -582,7 +582,10 @@ fn warnings_are_told_and_kept_and_can_be_denied() {
     assert!(!folder.path().join("out").exists(), "nothing is written");
     let ran = raddle(folder.path(), &format!("run small.toml {set}"));
     let text = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(text.contains("warning[queue] --set:1: `limit` is 1 KB, and a full packet has 1500 B"), "{text}");
+    assert!(
+        text.contains("warning[queue] --set:1: `limit` is 1 KB, less than a full packet (1500 B"),
+        "{text}"
+    );
     let summary = fs::read_to_string(folder.path().join("out/small/summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&summary).unwrap();
     let lints = summary["warnings"].as_array().unwrap().iter().map(|warning| &warning["lint"]);

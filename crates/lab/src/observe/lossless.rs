@@ -278,9 +278,10 @@ mod tests {
         let rows = records(&accounts, &star, Time::ZERO + Duration::from_ms(4));
         let text = Pauses::of(&rows, &star).expect("links with flow control").to_string();
         assert!(text.contains("4, on 1 of 2 links"), "{text}");
-        assert!(text.contains("12.5% of the run for a link on average, 25% for the most"), "{text}");
+        assert!(text.contains("12.5% of the run (mean over links), 25% for the most"), "{text}");
         assert!(Pauses::of(&[], &star).is_none());
     }
+
     #[test]
     fn pauses_are_counted_by_level_and_followed_to_where_they_began() {
         let tree = builders::xgft(XgftSize::k_ary_n_tree(2, 3), Rate::from_gbps(10), Duration::ZERO);
@@ -303,7 +304,10 @@ mod tests {
         assert_eq!(pauses.spread, Some(3));
         let level = |paused_links, links, pauses| Level { links, paused_links, pauses };
         assert_eq!(pauses.levels, [level(1, 1, 0), level(1, 1, 0), level(1, 1, 0), level(0, 1, 4)]);
-        assert!(pauses.to_string().contains("1 of 1, 1 of 1, 1 of 1, 0 of 1, by level from"), "{pauses}");
+        assert!(
+            pauses.to_string().contains("1 of 1, 1 of 1, 1 of 1, 0 of 1 (level by level, from"),
+            "{pauses}"
+        );
         // If the pauses form a cycle, their origin is unknown.
         assert_eq!(of(&[paused(path[1], path[2]), paused(path[2], path[1])]).spread, None);
     }

@@ -82,8 +82,8 @@ impl RateSeries {
         self.columns.insert(new.flow, self.nodes + place);
     }
 
-    /// Counts application bytes of a flow. The last bit of their packet leaves over the link to the receiver at the
-    /// time `at`.
+    /// Counts the application bytes of one packet of a flow. `at` is the time at which the packet's last bit leaves over
+    /// the link to the receiver.
     pub(crate) fn count(&mut self, at: Time, flow: &FlowRecord, bytes: u32) {
         let row = self.bytes.at(at);
         row[flow.src as usize].0 += f64::from(bytes);

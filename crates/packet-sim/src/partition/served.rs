@@ -266,8 +266,8 @@ impl Fabric {
         sent
     }
 
-    /// Removes the records of packets that have left a served port. Of the served ports, only those whose links lead to
-    /// another partition have such records.
+    /// Removes the records of packets that have left a served port whose link leads to another partition. Other served
+    /// ports have no such records.
     fn settle_served(&mut self, link: usize) {
         let port = &self.links.ports[link];
         if port.has_ledger {

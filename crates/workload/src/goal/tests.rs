@@ -152,11 +152,11 @@ fn labels_are_defined_once_and_before_use() {
     );
     assert!(
         error("\nl1: calc 1\nl1 requires l2\nl2: calc 1")
-            .starts_with("line 4, column 1: in rank 0: a label of this dependency is not defined")
+            .starts_with("line 4, column 1: in rank 0: this dependency uses a label that is not yet defined")
     );
     assert!(
         error("\nl1: calc 1\nl2 requires l1\n")
-            .starts_with("line 4, column 1: in rank 0: a label of this dependency is not defined")
+            .starts_with("line 4, column 1: in rank 0: this dependency uses a label that is not yet defined")
     );
     // Each rank has its own labels.
     trace("num_ranks 2\nrank 0 {\nl1: calc 1\n}\nrank 1 {\nl1: calc 1\n}");

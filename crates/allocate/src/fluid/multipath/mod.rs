@@ -45,7 +45,7 @@ pub struct Subflows {
 #[derive(Debug, Clone)]
 struct Parent {
     work: Work,
-    /// Slots of the flow's subflows in the schedule; empty if no flow has this slot.
+    /// Indices of the flow's subflows in the schedule. Empty if this entry is free.
     subflows: Vec<usize>,
     /// The time at which the flow must be examined next: when one of its subflows ends before the others, or when the
     /// flow can no longer meet its deadline (only if flows give up). [`Time::NEVER`] if there is no such time.

@@ -22,7 +22,7 @@ pub(super) enum Format {
 /// Resolution of the layout of SVG, PDF and HTML pictures, in pixels per inch. The files have coordinates of this precision,
 /// and no pixels.
 const PRECISION: u32 = 720;
-/// Maximum number of pixels of a PNG picture. So many pixels take 300 MB of memory.
+/// Maximum number of pixels of a PNG picture. A picture of this size takes 300 MB of memory.
 const MOST_PIXELS: u64 = 100_000_000;
 /// Pixels per inch in CSS. The width and height of an SVG picture are in these pixels.
 const CSS_DPI: f64 = 96.0;

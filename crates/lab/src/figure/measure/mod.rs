@@ -553,7 +553,7 @@ pub(super) mod tests {
         let count = |what| of(what, Stat::Count).number(&runs, &[], Seeds::All);
         assert_eq!([Of::Unfinished, Of::Fct, Of::Goodput].map(count), [1.0, 2.0, 2.0].map(Some));
         let rare = of(Of::Fct, Stat::Percentile(99.9));
-        assert!(rare.remark(&runs, &[Labels::new()]).is_some_and(|text| text.contains("of 2 samples")));
+        assert!(rare.remark(&runs, &[Labels::new()]).is_some_and(|text| text.contains("of only 2 samples")));
         assert_eq!(of(Of::Fct, Stat::Mean).remark(&runs, &[Labels::new()]), None);
     }
 

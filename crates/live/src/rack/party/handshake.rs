@@ -45,7 +45,7 @@ pub struct Terms {
 /// The reason why a party cannot be formed.
 #[derive(Debug, thiserror::Error)]
 pub enum NoParty {
-    /// The host cannot listen at this place.
+    /// The host process cannot listen at this address or path.
     #[error("cannot listen at {at}: {why}")]
     Socket {
         /// The place.

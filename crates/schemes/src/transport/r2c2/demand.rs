@@ -86,8 +86,8 @@ impl Demand {
         let before = self.announced_kbps();
         self.announced = announce;
         self.periods_since = 0;
-        // If an application produces no bytes, the estimate keeps falling, but the rounded value in events stops
-        // changing.
+        // While an application produces no bytes, its estimated demand keeps falling. Events carry the demand in whole
+        // kbps, so an event is needed only if the rounded demand has changed.
         self.announced_kbps() != before
     }
 }
