@@ -94,7 +94,7 @@ mod with_libfabric {
         let stranger = start(folder.path(), &format!("--nodes 8-15 --join {at} --secret guess"));
         let output = stranger.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-        let refusal = "the host process (the one that listens) does not know the secret";
+        let refusal = "the listening process does not know the secret";
         assert!(said(&output).contains(refusal), "{}", said(&output));
         let fitting = start(folder.path(), &format!("--nodes 8-15 --join {at} --secret secret"));
         assert!(fitting.wait_with_output().unwrap().status.success());

@@ -93,10 +93,10 @@ pub enum NoParty {
         refused: Vec<String>,
     },
     /// The host has refused this process.
-    #[error("the host process (the one that listens) has refused this process: {0}")]
+    #[error("the listening process refused this process: {0}")]
     Refused(String),
     /// The host does not know the secret.
-    #[error("the host process (the one that listens) does not know the secret")]
+    #[error("the listening process does not know the secret")]
     Impostor,
     /// A process that was let in is gone, did not answer in time, or has sent an unexpected message.
     #[error("lost the process of nodes {}-{}: {why}", nodes.start, nodes.end.wrapping_sub(1))]
