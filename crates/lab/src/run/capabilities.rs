@@ -94,9 +94,9 @@ const FEATURES: &[Feature] = &[
         key: "engine.grid",
         is_asked: |prepared| prepared.experiment.engine.grid.is_some(),
         lacks: Lacks {
-            packet: Some("only the flow engine can compute rates at fixed intervals"),
-            lockstep: Some("only the flow engine can compute rates at fixed intervals"),
-            live: Some("only the flow engine can compute rates at fixed intervals"),
+            packet: Some("only the flow engine can restrict its rate computations to a grid of times"),
+            lockstep: Some("only the flow engine can restrict its rate computations to a grid of times"),
+            live: Some("only the flow engine can restrict its rate computations to a grid of times"),
             flow: None,
         },
     },

@@ -26,6 +26,14 @@ use raddle_core::{Duration, PortState, Rate, Time};
 /// Weight of the newest round trip in the average (specifications/pdq.md §4.1).
 const RTT_GAIN: f64 = 0.05;
 
+/// A difference from the papers of D3 and RCP, for the descriptions of both schemes.
+pub(super) const LEAST_BACKLOG: &str = "the capacity to allocate depends on the smallest backlog within a round trip, \
+     not on the current backlog";
+
+/// Another difference from the papers of D3 and RCP, for the descriptions of both schemes.
+pub(super) const PACE: &str = "the capacity to allocate changes at most once in the time that the link needs to send \
+     one packet of each flow; otherwise bursts would look like standing queues";
+
 const PS_PER_S: f64 = 1e12;
 
 /// The gains with which the capacity adapts to the load.

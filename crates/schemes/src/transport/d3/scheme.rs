@@ -6,7 +6,7 @@ use crate::fluid::{Sharing, capacities};
 use crate::parameters;
 use crate::routing::pinned;
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
-use crate::transport::adapted_capacity::Gains;
+use crate::transport::adapted_capacity::{self, Gains};
 use crate::transport::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
 use raddle_allocate::Reservation;
 use raddle_core::{Duration, PortAgent};
@@ -26,10 +26,8 @@ pub const TRANSPORT: Transport = Transport {
              longer need their grants",
             "routers remember the rate that they granted to each flow (`memory`); otherwise lost requests \
              would make the routers' sums of granted rates wrong",
-            "the capacity to allocate depends on the smallest backlog within a round trip, not on the \
-             current backlog",
-            "the capacity to allocate changes at most once in the time that the link needs to send one \
-             packet of each flow; otherwise bursts would look like standing queues",
+            adapted_capacity::LEAST_BACKLOG,
+            adapted_capacity::PACE,
             "the arrival rate is measured from packet to packet, because the number of packets per fixed \
              interval varies too much; the update timer stops while the link is idle",
             "the base rate is one request per round trip, and is not included in the sums of granted rates",

@@ -5,7 +5,7 @@ use crate::fluid::{Sharing, max_min};
 use crate::parameters;
 use crate::routing::pinned;
 use crate::scheme::{Built, Info, Make, Plan, Streams, Transport, Unfit, View};
-use crate::transport::adapted_capacity::Gains;
+use crate::transport::adapted_capacity::{self, Gains};
 use crate::transport::explicit::scheme::{self, Form, INITIAL_RTO, MIN_RTO, MSS, parts};
 use raddle_core::{Duration, PortAgent};
 use raddle_topology::Link;
@@ -19,10 +19,8 @@ pub const TRANSPORT: Transport = Transport {
                   max-min fair",
         source: "Dukkipati, Rate Control Protocol, 2008; Hong, Caesar, Godfrey: PDQ, SIGCOMM 2012, §5.1; specifications/pdq.md §7",
         differs: &[
-            "the capacity to allocate depends on the smallest backlog within a round trip, not on the \
-             current backlog",
-            "the capacity to allocate changes at most once in the time that the link needs to send one \
-             packet of each flow; otherwise bursts would look like standing queues",
+            adapted_capacity::LEAST_BACKLOG,
+            adapted_capacity::PACE,
             "the arrival rate is measured from packet to packet, because the number of packets per fixed \
              interval varies too much; the update timer stops while the link is idle",
             "egress ports also lower the rates in acknowledgements; otherwise the flows of a burst of SYNs would begin \
