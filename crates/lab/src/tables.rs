@@ -44,7 +44,8 @@ fn all() -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for (table, column) in columns() {
         let file = format!("{table}.parquet");
-        let can_be_empty = if column.nullable { " (can be empty)" } else { "" };
+        let says_when_empty = column.definition.contains("empty");
+        let can_be_empty = if column.nullable && !says_when_empty { " (can be empty)" } else { "" };
         let of_column = (column.name.to_owned(), format!("{}{can_be_empty}", column.definition));
         match tables.last_mut().filter(|last| last.file == file) {
             Some(last) => last.columns.push(of_column),
