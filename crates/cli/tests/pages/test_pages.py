@@ -129,5 +129,5 @@ def trimmed(lines: list[str]) -> list[str]:
 
 def repeatable(line: str) -> str:
     """The line without the parts that differ between runs: times, and the cell that happened to end."""
-    line = re.sub(r"^(\d+/\d+) .*: done", r"\1 CELL: done", line)
+    line = re.sub(r"^(\d+/\d+) .*: (done|already finished)", r"\1 CELL: \2", line)
     return re.sub(r", (about )?[\d.]+ (s|min)( in all| left)$", ", TIME", line)
