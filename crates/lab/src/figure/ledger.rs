@@ -2,11 +2,12 @@
 //! reproducible result changes unnoticed. If a figure's results vary from run to run, changes of measured numbers alone
 //! make no entry.
 
-use super::claim::Outcome;
+use super::claim::{Claim, Outcome};
 use super::reproduce::{Reproduced, Scale};
 use crate::Error;
 use raddle_records::write_file;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -65,7 +66,6 @@ pub struct Judged {
 
 impl Judged {
     fn of(outcome: &Outcome) -> Self {
-        let bound = |bound: f64| bound.is_finite().then_some(bound);
         let number = |number: Option<f64>| number.filter(|number| number.is_finite());
         Self {
             id: outcome.claim.rsplit('/').next().unwrap_or_default().to_owned(),
@@ -133,6 +133,11 @@ impl Entry {
     }
 }
 
+/// A bound of a range as the ledger has it; `None` if there is no bound.
+pub(super) fn bound(bound: f64) -> Option<f64> {
+    bound.is_finite().then_some(bound)
+}
+
 /// A range in words.
 fn range([least, most]: [Option<f64>; 2]) -> String {
     match (least, most) {
@@ -198,6 +203,22 @@ impl Ledger {
     #[must_use]
     pub fn last(&self, figure: &str, scale: &str) -> Option<&Entry> {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
+    }
+
+    /// Gives the results of figures the verdicts that follow from the marks of their claims today. A mark can be younger
+    /// than the results, but it changes no number. `claims` are the claims of each figure. A claim deviates only if the
+    /// ledger has results at the same scale of the figure that shows the cause.
+    pub(super) fn mark_anew(&mut self, claims: &BTreeMap<String, Vec<Claim>>) {
+        let there: BTreeSet<_> =
+            self.results.iter().map(|entry| (entry.figure.clone(), entry.scale.clone())).collect();
+        for Entry { figure, scale, claims: recorded, .. } in &mut self.results {
+            let is_shown = |by: &str| there.contains(&(by.to_owned(), scale.clone()));
+            for claim in claims.get(figure).into_iter().flatten() {
+                if let Some(recorded) = recorded.iter_mut().find(|recorded| recorded.id == claim.id()) {
+                    claim.mark_anew(recorded, is_shown);
+                }
+            }
+        }
     }
 
     /// True if the latest results in the ledger at this scale have this verdict for the claim, which has a name such as

@@ -1,10 +1,11 @@
 //! The statements of the papers' evaluations (`papers/*/statements.toml`), and the verdicts on them.
 
-use super::Scale;
 use super::ledger::{Judged, Ledger};
+use super::{Figure, Scale, embedded, names};
 use crate::Error;
 use crate::notation::shown_or_dash;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// For each [`Inventory`]: the name of the paper, the name of the file, and the file's text. `build.rs` writes this
@@ -152,6 +153,22 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
     INVENTORIES.iter().map(one).collect()
 }
 
+/// The embedded ledger, with the verdicts that follow from the marks of the figures' files today.
+///
+/// # Errors
+/// If the ledger or a figure's file is malformed.
+fn ledger() -> Result<Ledger, Error> {
+    let mut claims = BTreeMap::new();
+    for name in names() {
+        if let Some(document) = embedded(&name)? {
+            claims.insert(name, Figure::read(&document)?.claims);
+        }
+    }
+    let mut ledger = Ledger::builtin()?;
+    ledger.mark_anew(&claims);
+    Ok(ledger)
+}
+
 /// A statement with its verdict, for lists.
 #[derive(Debug, Clone, Serialize)]
 pub struct Listed {
@@ -174,7 +191,7 @@ pub struct Listed {
 /// # Errors
 /// If an inventory or the ledger is malformed.
 pub fn listed() -> Result<Vec<Listed>, Error> {
-    let ledger = Ledger::builtin()?;
+    let ledger = ledger()?;
     let mut listed = Vec::new();
     for Inventory { paper, statements, .. } in inventories()? {
         listed.extend(statements.into_iter().map(|statement| Listed {
@@ -209,7 +226,7 @@ fn counts<'a>(
 /// # Errors
 /// If an inventory or the ledger is malformed.
 pub fn in_a_sentence() -> Result<String, Error> {
-    let (inventories, ledger) = (inventories()?, Ledger::builtin()?);
+    let (inventories, ledger) = (inventories()?, ledger()?);
     let [full, quick] = [Scale::Full, Scale::Quick].map(|scale| counts(&inventories, &ledger, scale));
     let of = |verdict: Verdict| full[verdict as usize];
     let at_quick = |verdict: Verdict| quick[verdict as usize];
@@ -238,7 +255,7 @@ pub fn in_a_sentence() -> Result<String, Error> {
 /// # Errors
 /// If an inventory or the ledger is malformed.
 pub fn page() -> Result<String, Error> {
-    let (inventories, ledger) = (inventories()?, Ledger::builtin()?);
+    let (inventories, ledger) = (inventories()?, ledger()?);
     let mut text = format!(
         "# What the papers say, and what holds\n\nThis page is generated from \
              `papers/*/statements.toml` and `papers/ledger.json`. \
@@ -299,7 +316,7 @@ fn write_line(text: &mut String, line: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Described, describe, names};
+    use super::super::{Described, describe};
     use super::*;
     use std::collections::BTreeSet;
     use std::path::Path;
