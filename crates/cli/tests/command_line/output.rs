@@ -218,10 +218,11 @@ fn ctrl_c_leaves_valid_partial_records() {
     // interruption of the set-up leaves no records.
     let running = "run small.toml --set workload.sizes.mean=10GB --out long";
     let mut child = command(folder.path(), running).stdout(Stdio::null()).spawn().unwrap();
-    // The run writes into a directory with a temporary name. Once this directory exists, the run can be interrupted.
+    // The run writes into a directory with a temporary name, which it makes just before its set-up. The set-up takes milliseconds.
     while !names(folder.path()).iter().any(|name| name.starts_with(".long.part")) {
         std::thread::yield_now();
     }
+    std::thread::sleep(std::time::Duration::from_millis(500));
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
