@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 #[test]
 fn a_run_prints_a_page_and_leaves_a_directory_that_runs_again() {
@@ -211,6 +212,7 @@ fn a_folder_that_is_no_run_is_not_overwritten() {
 }
 
 #[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "waits for another process")]
 #[test]
 fn ctrl_c_leaves_valid_partial_records() {
     let folder = folder();
@@ -222,7 +224,7 @@ fn ctrl_c_leaves_valid_partial_records() {
     while !names(folder.path()).iter().any(|name| name.starts_with(".long.part")) {
         std::thread::yield_now();
     }
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(500));
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
