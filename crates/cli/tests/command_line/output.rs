@@ -6,7 +6,6 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
 #[test]
 fn a_run_prints_a_page_and_leaves_a_directory_that_runs_again() {
@@ -211,20 +210,31 @@ fn a_folder_that_is_no_run_is_not_overwritten() {
     assert_eq!(names(&folder.path().join("mine")), ["thesis.tex"]);
 }
 
+/// True if an unfinished run in `folder` has written captured packets, and not only the file's headers.
 #[cfg(unix)]
-#[expect(clippy::disallowed_methods, reason = "waits for another process")]
+fn has_captured(folder: &Path) -> bool {
+    // The run writes into a directory with a temporary name, and the capture into a file with a temporary name.
+    let files = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
+    let unfinished =
+        files(folder).filter(|entry| entry.file_name().to_string_lossy().starts_with(".long.part"));
+    let captures = unfinished
+        .flat_map(|entry| files(&entry.path()))
+        .filter(|entry| entry.file_name().to_string_lossy().ends_with(".pcapng"));
+    captures.flat_map(|entry| entry.metadata()).any(|metadata| metadata.len() > 100_000)
+}
+
+#[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_valid_partial_records() {
     let folder = folder();
-    // Large flows make the run long but leave its set-up short. The interruption must come after the set-up, because an
-    // interruption of the set-up leaves no records.
-    let running = "run small.toml --set workload.sizes.mean=10GB --out long";
+    // Large flows make the run long. An interruption of the set-up leaves no records, so the interruption must come after
+    // the set-up: once packets are captured.
+    let running = "run small.toml --set workload.sizes.mean=10GB --set record.pcap=0->1 --out long";
     let mut child = command(folder.path(), running).stdout(Stdio::null()).spawn().unwrap();
-    // The run writes into a directory with a temporary name, which it makes just before its set-up. The set-up takes milliseconds.
-    while !names(folder.path()).iter().any(|name| name.starts_with(".long.part")) {
+    while !has_captured(folder.path()) {
+        assert!(child.try_wait().unwrap().is_none(), "the run has ended");
         std::thread::yield_now();
     }
-    std::thread::sleep(Duration::from_millis(500));
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
