@@ -1,6 +1,5 @@
 //! Claims: a statement of a paper or of our own, the number that judges it, and the range in which the claim holds.
 
-use super::ledger::{Judged, bound};
 use super::number::Number;
 use super::runs::{Run, Seeds, Spread, labels_of, spread};
 use crate::experiment::keys::{Inner, Key, keys};
@@ -242,23 +241,19 @@ fn verdict(ok: Option<bool>, deviates: bool, calibrated: bool) -> &'static str {
 }
 
 impl Claim {
-    /// Replaces the verdict in `recorded`, a recorded result of this claim, by the verdict that the same number has with
-    /// the marks of today (`deviates` and `calibrated`). A deviation counts only if `is_shown` is true for the figure
-    /// that shows its cause. The verdict stays if the range is not the same today.
-    pub(super) fn mark_anew(&self, recorded: &mut Judged, is_shown: impl Fn(&str) -> bool) {
-        let ok = match &*recorded.verdict {
-            "holds" | "calibrated" => true,
-            "deviates" | "FAILS" => false,
-            _ => return,
-        };
-        if recorded.accept == [self.accept.0, self.accept.1].map(bound) {
-            let deviates = self.deviation.as_ref().is_some_and(|deviation| is_shown(&deviation.shown_by));
-            verdict(Some(ok), deviates, self.calibrated).clone_into(&mut recorded.verdict);
-        }
+    /// The verdict on a number of this claim, by the claim's marks (`deviates` and `calibrated`). `ok` is true if the
+    /// number is in the range. A deviation counts only if `is_shown` is true for the figure that shows its cause.
+    pub(super) fn verdict(&self, ok: bool, is_shown: impl Fn(&str) -> bool) -> &'static str {
+        let deviates = self.deviation.as_ref().is_some_and(|deviation| is_shown(&deviation.shown_by));
+        verdict(Some(ok), deviates, self.calibrated)
     }
 
     pub(super) fn id(&self) -> &str {
         &self.id
+    }
+
+    pub(super) fn accept(&self) -> (f64, f64) {
+        self.accept
     }
 
     pub(super) fn described(&self) -> Described {
@@ -463,31 +458,6 @@ mod tests {
         let labels: Vec<_> = far.number.labels().collect();
         assert!(labels.contains(&("engine".to_owned(), "packet".to_owned())), "{labels:?}");
         assert!(claim("", "").judge("figure", &runs).measured.is_some_and(|most| (most - 0.2).abs() < 1e-12));
-    }
-
-    #[test]
-    fn recorded_results_have_the_marks_of_today() {
-        let marked = |recorded: &str, most: f64, keys: &str, is_shown: bool| {
-            let mut result = Judged {
-                id: "a".to_owned(),
-                paper: None,
-                measured: Some(0.7),
-                margin95: None,
-                accept: [Some(0.0), Some(most)],
-                verdict: recorded.to_owned(),
-            };
-            claim("", keys).mark_anew(&mut result, |figure| is_shown && figure == "p/fig2");
-            result.verdict
-        };
-        let deviates = "deviates = { cause = \"b\", shown_by = \"p/fig2\" }";
-        assert_eq!(marked("FAILS", 0.5, deviates, true), "deviates");
-        assert_eq!(marked("FAILS", 0.5, deviates, false), "FAILS", "no result shows the cause");
-        assert_eq!(marked("deviates", 0.5, deviates, false), "FAILS", "no result shows the cause");
-        assert_eq!(marked("deviates", 0.5, "", true), "FAILS", "the mark is gone");
-        assert_eq!(marked("FAILS", 0.6, deviates, true), "FAILS", "the range was another one");
-        assert_eq!(marked("holds", 0.5, deviates, true), "holds");
-        assert_eq!(marked("holds", 0.5, "calibrated = true", true), "calibrated");
-        assert_eq!(marked("not measured", 0.5, deviates, true), "not measured");
     }
 
     #[test]

@@ -72,8 +72,22 @@ impl Judged {
             paper: number(outcome.paper),
             measured: number(outcome.measured),
             margin95: number(outcome.spread.and_then(|spread| spread.margin)),
-            accept: [bound(outcome.accept.0), bound(outcome.accept.1)],
+            accept: bounds(outcome.accept),
             verdict: outcome.verdict().to_owned(),
+        }
+    }
+
+    /// Replaces the verdict by the verdict that the same number has with the marks of the claim today. A deviation counts
+    /// only if `is_shown` is true for the figure that shows its cause. The verdict stays if there was no number, or if
+    /// the claim has another range today.
+    fn mark_anew(&mut self, claim: &Claim, is_shown: impl Fn(&str) -> bool) {
+        let ok = match &*self.verdict {
+            "holds" | "calibrated" => true,
+            "deviates" | "FAILS" => false,
+            _ => return,
+        };
+        if self.accept == bounds(claim.accept()) {
+            claim.verdict(ok, is_shown).clone_into(&mut self.verdict);
         }
     }
 }
@@ -133,9 +147,9 @@ impl Entry {
     }
 }
 
-/// A bound of a range as the ledger has it; `None` if there is no bound.
-pub(super) fn bound(bound: f64) -> Option<f64> {
-    bound.is_finite().then_some(bound)
+/// The bounds of a range as the ledger has them: `None` for a missing bound.
+fn bounds((least, most): (f64, f64)) -> [Option<f64>; 2] {
+    [least, most].map(|bound| bound.is_finite().then_some(bound))
 }
 
 /// A range in words.
@@ -215,7 +229,7 @@ impl Ledger {
             let is_shown = |by: &str| there.contains(&(by.to_owned(), scale.clone()));
             for claim in claims.get(figure).into_iter().flatten() {
                 if let Some(recorded) = recorded.iter_mut().find(|recorded| recorded.id == claim.id()) {
-                    claim.mark_anew(recorded, is_shown);
+                    recorded.mark_anew(claim, is_shown);
                 }
             }
         }
@@ -292,7 +306,9 @@ pub fn commit(file: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::read_claims;
     use super::*;
+    use crate::experiment::Document;
 
     /// A figure with one claim, whose number is `measured`. The claim holds from 0 to 5.
     fn figure(measured: f64, repeats: bool) -> Reproduced {
@@ -329,6 +345,38 @@ mod tests {
         let mut ledger = Ledger { schema: SCHEMA, results: Vec::new() };
         ledger.add(figures, Scale::Quick, Some("abc"));
         ledger
+    }
+
+    #[test]
+    fn recorded_results_have_the_marks_of_today() {
+        let marked = |recorded: &str, most: f64, mark: &str, shown: &[&str]| {
+            let text = format!(
+                "[[claim]]\nid = \"a\"\nsection = \"1\"\nsays = \"\"\nwhy = \"\"\naccept = [0, 0.5]\n{mark}\n\
+                 measure = {{ of = \"fct\", stat = \"mean\" }}\n"
+            );
+            let document = Document::parse("test.toml", text, "".into()).expect("TOML");
+            let mut result = Judged {
+                id: "a".to_owned(),
+                paper: None,
+                measured: Some(0.7),
+                margin95: None,
+                accept: [Some(0.0), Some(most)],
+                verdict: recorded.to_owned(),
+            };
+            let claims = read_claims(&document).expect("a claim");
+            result.mark_anew(&claims[0], |figure| shown.contains(&figure));
+            result.verdict
+        };
+        let deviates = "deviates = { cause = \"b\", shown_by = \"p/fig2\" }";
+        let shown = &["p/fig2"];
+        assert_eq!(marked("FAILS", 0.5, deviates, shown), "deviates");
+        assert_eq!(marked("FAILS", 0.5, deviates, &[]), "FAILS", "no result shows the cause");
+        assert_eq!(marked("deviates", 0.5, deviates, &[]), "FAILS", "no result shows the cause");
+        assert_eq!(marked("deviates", 0.5, "", shown), "FAILS", "the mark is gone");
+        assert_eq!(marked("FAILS", 0.6, deviates, shown), "FAILS", "the range was another one");
+        assert_eq!(marked("holds", 0.5, deviates, shown), "holds");
+        assert_eq!(marked("holds", 0.5, "calibrated = true", shown), "calibrated");
+        assert_eq!(marked("not measured", 0.5, deviates, shown), "not measured");
     }
 
     #[test]

@@ -44,7 +44,9 @@ pub(crate) use plot::PLOT;
 
 use crate::Error;
 use crate::experiment::keys::{Any, Key, keys};
-use crate::experiment::{self, Cell, Document, FIGURES, Fraction, Problem, ROOT, Section, list, table_in};
+use crate::experiment::{
+    self, Cell, Document, FIGURES, Fraction, Item, Problem, ROOT, Section, list, table_in,
+};
 use crate::run::records::Records;
 use claim::Claim;
 use draw::{Chart, LOOK};
@@ -219,6 +221,15 @@ fn read_plots(document: &Document) -> Result<Vec<Plot>, Problem> {
     Ok(plots)
 }
 
+fn claim_items(document: &Document) -> Result<&[Item], Problem> {
+    document.root.get("claim").map_or(Ok(&[][..]), list)
+}
+
+/// The claims of a document. Does not check that its runs record what the claims measure.
+fn read_claims(document: &Document) -> Result<Vec<Claim>, Problem> {
+    claim_items(document)?.iter().map(Claim::read).collect()
+}
+
 /// The records that the run of each cell keeps.
 fn records(cells: &[Cell]) -> Result<Vec<experiment::Record>, Problem> {
     cells.iter().map(|cell| cell.document.record()).collect()
@@ -255,10 +266,10 @@ impl Figure {
         figure.ensure(!twice, &SEEDS, "`seeds` cannot be combined with a sweep called `seed`", hint)?;
         figure.finish()?;
         let plots = read_plots(document)?;
-        let items = document.root.get("claim").map_or(Ok(&[][..]), list)?;
-        let claims: Vec<Claim> = items.iter().map(Claim::read).collect::<Result<_, _>>()?;
+        let claims = read_claims(document)?;
         if !computed && !searches {
             let records = records(&document.cells()?)?;
+            let items = claim_items(document)?;
             claims.iter().zip(items).try_for_each(|(claim, item)| claim.check_recorded(item, &records))?;
         }
         Ok(Self { title, warm_up, seeds, by_name, look, plots, claims })

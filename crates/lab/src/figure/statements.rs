@@ -1,7 +1,7 @@
 //! The statements of the papers' evaluations (`papers/*/statements.toml`), and the verdicts on them.
 
 use super::ledger::{Judged, Ledger};
-use super::{Figure, Scale, embedded, names};
+use super::{Scale, embedded, names, read_claims};
 use crate::Error;
 use crate::notation::shown_or_dash;
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,7 @@ fn ledger() -> Result<Ledger, Error> {
     let mut claims = BTreeMap::new();
     for name in names() {
         if let Some(document) = embedded(&name)? {
-            claims.insert(name, Figure::read(&document)?.claims);
+            claims.insert(name, read_claims(&document)?);
         }
     }
     let mut ledger = Ledger::builtin()?;
