@@ -19,6 +19,10 @@ PYTHON := $(CURDIR)/target/python-venv/bin
 # libfabric's headers, without which the rings between machines are not tested.
 LIBFABRIC ?= /usr/include/rdma/fabric.h
 
+# Builds target/debug/raddle with the features of libraries that `cargo test --workspace` uses. `cargo build -p raddle`
+# would compile many crates again, with fewer features.
+PROGRAM := cargo test --workspace --test command_line --no-run --locked
+
 test:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -31,33 +35,32 @@ test:
 	$(MAKE) python
 	$(MAKE) report
 	$(MAKE) pages
-	cargo run -p raddle --locked -- torture --seed 1 --minutes 2
-	cargo run -p raddle --locked -- reproduce --check --within 2 --out target/ledger-check --force
+	target/debug/raddle torture --seed 1 --minutes 2
+	target/debug/raddle reproduce --check --within 2 --out target/ledger-check --force
 	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
 
 # The Python package: a build without optimisation in the virtual environment of `make setup`, its tests, and its types.
 # The notebooks of the book run too, and the command with `--cluster`.
 python:
-	cargo build -p raddle --locked
+	$(PROGRAM)
 	PATH=$(PYTHON):$$PATH MATURIN_PEP517_ARGS="--profile dev" $(PYTHON)/pip install -q --no-build-isolation .
 	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -rs
 	$(PYTHON)/mypy
 
 # The page of `raddle report` in Chromium. Pictures go to target/report.
 report:
-	cargo build -p raddle --locked
+	$(PROGRAM)
 	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -rs -c /dev/null --rootdir crates/cli/tests/report crates/cli/tests/report
 
 # The pictures of the report in the book, from the tests of the report.
 report-pictures: report
 	for name in clos torus tree; do cp target/report/book-$$name-light.png docs/src/images/report/$$name.png; done
 
-# The commands of the tutorial and of "Repeat a figure of a paper" print what the pages show. These are more than 100 runs, so
-# the program is optimised; `make instructions` has compiled most of it.
+# The commands of the tutorial and of "Repeat a figure of a paper" print what the pages show. These are more than 100 runs.
 pages:
-	cargo build -p raddle --profile count --locked
-	RADDLE=target/count/raddle $(PYTHON)/python -m pytest -q -c /dev/null --rootdir crates/cli/tests/pages crates/cli/tests/pages
+	$(PROGRAM)
+	RADDLE=target/debug/raddle $(PYTHON)/python -m pytest -q -c /dev/null --rootdir crates/cli/tests/pages crates/cli/tests/pages
 
 # Licences and duplicate versions of dependencies, against deny.toml. Nothing is fetched.
 licences:
