@@ -1,6 +1,6 @@
 # What CI runs, and what the README tells a newcomer to run.
 
-.PHONY: setup test licences book python report report-pictures pages instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces libfabric dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
+.PHONY: setup test licences book python report report-pictures pages instructions bench-baseline bench threads rate-overhead rack hosts rings rdma event-queues selection gallery traces dctcp no-dctcp claims claims-full torture fuzz kills flat-memory
 
 # What the tests need beside cargo (Debian; needs root if it is missing).
 setup:
@@ -19,25 +19,26 @@ PYTHON := $(CURDIR)/target/python-venv/bin
 # libfabric's headers, without which the rings between machines are not tested.
 LIBFABRIC ?= /usr/include/rdma/fabric.h
 
-# Builds target/debug/raddle with the features of libraries that `cargo test --workspace` uses. `cargo build -p raddle`
-# would compile many crates again, with fewer features.
-PROGRAM := cargo test --workspace --test command_line --no-run --locked
+# What all checks are built for. `cargo build -p raddle` would compile many crates again, with fewer features of libraries.
+CHECKED := --workspace --locked $(if $(wildcard $(LIBFABRIC)),--features raddle/libfabric)
+
+# Builds target/debug/raddle as `cargo test $(CHECKED)` does.
+PROGRAM := cargo test $(CHECKED) --test command_line --no-run
 
 test:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy -p raddle-bench --all-targets --features event-trace --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	cargo clippy $(CHECKED) --all-targets --features raddle-bench/event-trace -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(CHECKED) --no-deps
 	$(MAKE) licences
 	$(MAKE) book
 	$(MAKE) instructions
-	cargo test --workspace --locked
+	cargo test $(CHECKED)
 	$(MAKE) python
 	$(MAKE) report
 	$(MAKE) pages
 	target/debug/raddle torture --seed 1 --minutes 2
 	target/debug/raddle reproduce --check --within 2 --out target/ledger-check --force
-	$(if $(wildcard $(LIBFABRIC)),$(MAKE) libfabric,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
+	$(if $(wildcard $(LIBFABRIC)),,@echo "rings between machines were not tested: libfabric-dev is missing (its tests did not run)")
 	$(if $(RADDLE_TRACES),$(MAKE) traces,@echo "recorded traces were not replayed: RADDLE_TRACES names no folder of them (20 tests ignored above)")
 
 # The Python package: a build without optimisation in the virtual environment of `make setup`, its tests, and its types.
@@ -106,14 +107,6 @@ rings:
 # Rings between two processes over libfabric: Gbit/s over shared memory and TCP; `make rdma ARGS="--ring 256 --seconds 10"`.
 rdma:
 	cargo bench -p raddle-rdma --features libfabric --locked --bench throughput -- $(ARGS)
-
-# What needs libfabric: rings between machines, and racks over several.
-libfabric:
-	cargo clippy -p raddle-rdma -p raddle-live -p raddle-lab -p raddle --all-targets --features libfabric --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc -p raddle-rdma -p raddle-live --features libfabric --no-deps --locked
-	cargo test -p raddle-rdma --features libfabric --locked
-	cargo test -p raddle-live --lib --features libfabric --locked -- machines doctor
-	cargo test -p raddle --test command_line --features libfabric --locked -- machines
 
 # Ten minutes of a hundred million flows, whose resident memory must not grow by more than 2% after the first minute.
 flat-memory:
