@@ -44,7 +44,8 @@ pub struct Described {
 pub struct Deviation {
     /// The cause, in words.
     pub cause: String,
-    /// The figure whose runs show the cause: a name such as `r2c2/fig10-rules`, or the file of a user's own figure.
+    /// The figure or the claim that shows the cause: a name such as `r2c2/fig10-rules` or `r2c2/fig10-rules/fairness-model`.
+    /// A figure of a user's own has the name of its file.
     pub shown_by: String,
 }
 
@@ -88,8 +89,8 @@ keys! {
     DEVIATION = "claim.deviates" {
         /// The cause.
         CAUSE: String = Key::new("cause").required().example("\"rates are computed only every 500 us\"");
-        /// The figure whose runs show the cause.
-        SHOWN_BY: String = Key::new("shown_by").required().example("\"r2c2/fig10-rules\"");
+        /// The figure that shows the cause: none of its claims fails. Or one of its claims, which holds.
+        SHOWN_BY: String = Key::new("shown_by").required().example("\"r2c2/fig10-rules/fairness-model\"");
     }
 }
 
@@ -242,10 +243,15 @@ fn verdict(ok: Option<bool>, deviates: bool, calibrated: bool) -> &'static str {
 
 impl Claim {
     /// The verdict on a number of this claim, by the claim's marks (`deviates` and `calibrated`). `ok` is true if the
-    /// number is in the range. A deviation counts only if `is_shown` is true for the figure that shows its cause.
+    /// number is in the range. A deviation counts only if `is_shown` is true for what shows its cause.
     pub(super) fn verdict(&self, ok: bool, is_shown: impl Fn(&str) -> bool) -> &'static str {
         let deviates = self.deviation.as_ref().is_some_and(|deviation| is_shown(&deviation.shown_by));
         verdict(Some(ok), deviates, self.calibrated)
+    }
+
+    /// The figure or the claim that shows the cause of the deviation, if the claim is known not to hold.
+    pub(super) fn shown_by(&self) -> Option<&str> {
+        self.deviation.as_ref().map(|deviation| deviation.shown_by.as_str())
     }
 
     pub(super) fn id(&self) -> &str {
@@ -346,18 +352,18 @@ impl Claim {
         }
     }
 
-    /// Returns an error if the figure that shows the cause of a deviation does not exist. `exists` is true for the name
-    /// of an existing figure.
+    /// Returns an error if the figure or the claim that shows the cause of a deviation does not exist. `exists` is true
+    /// for the name of an existing one.
     pub(super) fn check_deviation(&self, item: &Item, exists: impl Fn(&str) -> bool) -> Result<(), Problem> {
         match &self.deviation {
             Some(deviation) if !exists(&deviation.shown_by) => {
                 let what = format!(
-                    "`shown_by` of the claim `{}` names the figure `{}`, but this figure does not exist",
+                    "`shown_by` of the claim `{}` names `{}`, but no figure or claim has this name",
                     self.id, deviation.shown_by
                 );
-                let hint =
-                    "name a figure such as `r2c2/fig10-rules`, or the file of a figure in the same folder";
-                let hint = hint.to_owned();
+                let hint = "name a figure such as `r2c2/fig10-rules`, one of its claims (`r2c2/fig10-rules/fairness-model`), \
+                            or the file of a figure in the same folder"
+                    .to_owned();
                 Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))
             }
             _ => Ok(()),

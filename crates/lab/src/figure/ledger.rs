@@ -78,7 +78,7 @@ impl Judged {
     }
 
     /// Replaces the verdict by the verdict that the same number has with the marks of the claim today. A deviation counts
-    /// only if `is_shown` is true for the figure that shows its cause. The verdict stays if there was no number, or if
+    /// only if `is_shown` is true for what shows its cause. The verdict stays if there was no number, or if
     /// the claim has another range today.
     fn mark_anew(&mut self, claim: &Claim, is_shown: impl Fn(&str) -> bool) {
         let ok = match &*self.verdict {
@@ -219,14 +219,26 @@ impl Ledger {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
     }
 
+    /// True if the latest results at this scale show a cause that `by` names: none of the claims of this figure fails, or
+    /// this claim of a figure holds.
+    fn shows(&self, by: &str, scale: &str) -> bool {
+        if let Some(figure) = self.last(by, scale) {
+            return figure.claims.iter().all(|claim| claim.verdict != "FAILS");
+        }
+        let Some((figure, id)) = by.rsplit_once('/') else { return false };
+        let holds = |claim: &Judged| claim.id == id && matches!(&*claim.verdict, "holds" | "calibrated");
+        self.last(figure, scale).is_some_and(|figure| figure.claims.iter().any(holds))
+    }
+
     /// Gives the results of figures the verdicts that follow from the marks of their claims today. A mark can be younger
     /// than the results, but it changes no number. `claims` are the claims of each figure. A claim deviates only if the
-    /// ledger has results at the same scale of the figure that shows the cause.
+    /// latest results at the same scale show the cause.
     pub(super) fn mark_anew(&mut self, claims: &BTreeMap<String, Vec<Claim>>) {
-        let there: BTreeSet<_> =
-            self.results.iter().map(|entry| (entry.figure.clone(), entry.scale.clone())).collect();
+        let causes = claims.values().flatten().filter_map(Claim::shown_by);
+        let at_both = causes.flat_map(|by| [Scale::Quick, Scale::Full].map(|scale| (by, scale.name())));
+        let shown: BTreeSet<_> = at_both.filter(|(by, scale)| self.shows(by, scale)).collect();
         for Entry { figure, scale, claims: recorded, .. } in &mut self.results {
-            let is_shown = |by: &str| there.contains(&(by.to_owned(), scale.clone()));
+            let is_shown = |by: &str| shown.contains(&(by, scale.as_str()));
             for claim in claims.get(figure).into_iter().flatten() {
                 if let Some(recorded) = recorded.iter_mut().find(|recorded| recorded.id == claim.id()) {
                     recorded.mark_anew(claim, is_shown);
@@ -377,6 +389,16 @@ mod tests {
         assert_eq!(marked("holds", 0.5, deviates, shown), "holds");
         assert_eq!(marked("holds", 0.5, "calibrated = true", shown), "calibrated");
         assert_eq!(marked("not measured", 0.5, deviates, shown), "not measured");
+    }
+
+    #[test]
+    fn a_cause_is_shown_by_a_figure_none_of_whose_claims_fails_or_by_a_claim_that_holds() {
+        let shown = |measured: f64, by: &str| ledger(&[figure(measured, true)]).shows(by, "quick");
+        assert!(shown(1.0, "test/fig1"));
+        assert!(shown(1.0, "test/fig1/a"));
+        assert!(!shown(6.0, "test/fig1"), "a claim of the figure fails");
+        assert!(!shown(6.0, "test/fig1/a"), "the claim fails");
+        assert!(!shown(1.0, "test/fig1/b") && !shown(1.0, "test/fig2"), "there is no result");
     }
 
     #[test]

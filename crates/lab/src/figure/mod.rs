@@ -88,10 +88,7 @@ pub(crate) fn title(name: &str) -> Result<Option<String>, Problem> {
 
 /// The document of the embedded figure `name`; `None` if there is no such figure.
 fn embedded(name: &str) -> Result<Option<Document>, Problem> {
-    let parse = |file: papers::File| {
-        Document::parse(&file.path.display().to_string(), file.text.into_owned(), "".into())
-    };
-    papers::file(name).map(parse).transpose()
+    papers::file(name).map(papers::File::document).transpose()
 }
 
 /// A figure, after its file was read and checked.

@@ -1,8 +1,9 @@
 //! The figures that are embedded in the program (the files `papers/*/*.toml`, except `statements.toml`), and figures in
 //! the user's own files.
 
+use super::read_claims;
 use crate::Error;
-use crate::experiment::{Problem, nearest};
+use crate::experiment::{Document, Problem, nearest};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -34,11 +35,25 @@ impl File {
         format!("{}/{}", self.paper, self.figure)
     }
 
-    /// True if there is a figure of this name: an embedded figure or, if this file is the user's own, a file in the
-    /// same folder.
-    pub(super) fn knows(&self, figure: &str) -> bool {
-        let beside = self.path.parent().unwrap_or(Path::new("")).join(figure);
-        files().any(|file| file.name() == figure) || (self.is_own() && beside.is_file())
+    /// True if there is a figure or a claim of this name, such as `r2c2/fig10` or `r2c2/fig10/tcp-p99`. The figure is an
+    /// embedded one or, if this file is the user's own, a file in the same folder.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        let claim = || {
+            let (figure, id) = name.rsplit_once('/')?;
+            let document = self.named(figure)?.document().ok()?;
+            read_claims(&document).ok()?.into_iter().find(|claim| claim.id() == id)
+        };
+        self.named(name).is_some() || claim().is_some()
+    }
+
+    /// The file as a document, without the folder to which its file names are relative.
+    pub(super) fn document(self) -> Result<Document, Problem> {
+        Document::parse(&self.path.display().to_string(), self.text.into_owned(), PathBuf::new())
+    }
+
+    fn named(&self, figure: &str) -> Option<File> {
+        let beside = || selected(&self.path.with_file_name(figure).to_string_lossy()).ok()?.pop();
+        file(figure).or_else(|| if self.is_own() { beside() } else { None })
     }
 }
 

@@ -445,18 +445,21 @@ fn a_deviation_that_a_figure_shows_does_not_fail_the_command() {
     let marked = &deviating(shown).expect("a figure")[0];
     assert_eq!((marked.verdict(), marked.is_unexpected()), ("deviates", false));
     assert_eq!(marked.json("quick")["deviates"]["shown_by"], "r2c2/fig10-rules");
+    deviating(&shown.replace("fig10-rules", "fig10-rules/fairness-model")).expect("a claim shows the cause");
 }
 
 #[test]
-fn a_deviation_needs_a_figure_that_shows_its_cause() {
+fn a_deviation_needs_a_figure_or_a_claim_that_shows_its_cause() {
     let problem = |deviates: &str| deviating(deviates).expect_err("refused").to_string();
     let nowhere = problem("deviates = { cause = \"flows take time\", shown_by = \"r2c2/fig0\" }");
     assert!(
         nowhere.contains(
-            "`shown_by` of the claim `never` names the figure `r2c2/fig0`, but this figure does not exist"
+            "`shown_by` of the claim `never` names `r2c2/fig0`, but no figure or claim has this name"
         ),
         "{nowhere}"
     );
+    let gone = problem("deviates = { cause = \"flows take time\", shown_by = \"r2c2/fig10/gone\" }");
+    assert!(gone.contains("names `r2c2/fig10/gone`, but no figure or claim"), "{gone}");
     let bare = problem("deviates = \"flows take time\"");
     assert!(bare.contains("a table with its cause and the experiment"), "{bare}");
     assert!(problem("deviates = { cause = \"flows take time\" }").contains("shown_by"));
