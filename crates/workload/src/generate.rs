@@ -393,7 +393,8 @@ mod tests {
         let testbed = clos([2, 2, 2, 2, 2], [1_000, 1_000, 250]);
         let draw = |load, exact, amount| {
             let arrivals = Arrivals::Load { load, mean_size: None, exact };
-            let workload = loaded(load, published("data_mining", 1460), Pairs::InterPod { pods: vec![] });
+            let workload =
+                loaded(load, published("data_mining", 1460), Pairs::InterPod { pods: vec![], from: vec![] });
             let flows = Workload { arrivals, amount, ..workload }.generate(&testbed, 1)?;
             Ok(flows.iter().collect::<Vec<_>>())
         };
@@ -420,7 +421,7 @@ mod tests {
         // A fabric of 12 pods has 432 hosts and no oversubscription. If only two pods take part, 72 hosts send
         // (specifications/expeditus.md §9, Fig 15).
         let tree = clos([12, 6, 6, 6, 6], [10_000; 3]);
-        let two = Pairs::InterPod { pods: vec![3, 8] };
+        let two = Pairs::InterPod { pods: vec![3, 8], from: vec![] };
         let flows = list(&loaded(0.5, published("web_search", 1460), two), &tree, 1);
         let expected = 0.5 * 72.0 * 10e9 / (8.0 * 1_665_831.0) * 10.0;
         assert!((flows.len() as f64 / expected - 1.0).abs() < 0.01, "{} {expected}", flows.len());

@@ -54,6 +54,8 @@ enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::figure) enum Take {
     Least,
+    /// The second least, of at least two contrasts. Two contrasts are not greater than it.
+    SecondLeast,
     Most,
     Mean,
     /// The median. For an even number of contrasts, the larger of the two middle contrasts.
@@ -68,6 +70,7 @@ impl Named for Take {
     const WHAT: &'static str = "rule";
     const ALL: &'static [(&'static str, Self, &'static str)] = &[
         ("least", Self::Least, "the least"),
+        ("second_least", Self::SecondLeast, "the second least"),
         ("most", Self::Most, "the greatest"),
         ("mean", Self::Mean, "the mean"),
         ("median", Self::Median, "the median"),
@@ -83,15 +86,18 @@ impl Take {
             Self::Least => least(numbers.iter().copied()),
             Self::Most => -least(numbers.iter().map(|number| -number)),
             Self::Mean => numbers.iter().sum::<f64>() / numbers.len() as f64,
-            Self::Median => {
-                let mut sorted = numbers.to_vec();
-                stats::sort(&mut sorted);
-                sorted[sorted.len() / 2]
-            }
+            Self::SecondLeast => sorted(numbers)[1],
+            Self::Median => sorted(numbers)[numbers.len() / 2],
             Self::Rise => least(steps),
             Self::Fall => least(steps.map(|step| -step)),
         }
     }
+}
+
+fn sorted(numbers: &[f64]) -> Vec<f64> {
+    let mut sorted = numbers.to_vec();
+    stats::sort(&mut sorted);
+    sorted
 }
 
 /// The least number; infinity if there is none. The result is NaN if any number is NaN, such as 0 / 0, since an order
@@ -202,6 +208,9 @@ impl Number {
             let hint = "for example: over = { load = [\"0.4\", \"0.6\"] }";
             section.ensure(along_one, &TAKE, "a trend needs at least two points of a single sweep", hint)?;
         }
+        let what = "`second_least` needs at least two points";
+        let hint = "for example: over = { load = [\"0.4\", \"0.6\"] }";
+        section.ensure(take != Take::SecondLeast || stops.len() >= 2, &TAKE, what, hint)?;
         section.finish()?;
         stops.iter_mut().for_each(|stop| stop.extend_from_slice(&at));
         Ok(Self { measure, contrast, beyond_stat, mean_over, stops, difference_to, take })
@@ -317,6 +326,7 @@ mod tests {
         let of = |take: Take| take.of(&[0.1, 0.3, 0.2]);
         for (take, expected) in [
             (Take::Least, 0.1),
+            (Take::SecondLeast, 0.2),
             (Take::Most, 0.3),
             (Take::Mean, 0.2),
             (Take::Median, 0.2),

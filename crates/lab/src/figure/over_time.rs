@@ -4,8 +4,8 @@
 use super::condition::Where;
 use super::measure::{FROM, SHARE_OF, TO};
 use crate::experiment::{Problem, Section};
-use crate::run::records::{FlowRow, Interval, Records};
-use raddle_core::Duration;
+use crate::run::records::{FlowRow, Interval, QueueLength, Records};
+use raddle_core::{Bytes, Duration};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A quantity that is recorded for each flow and interval.
@@ -150,10 +150,38 @@ impl Window {
     /// Queue lengths of links in the window, one entry for each sample and link: the time of the sample in picoseconds,
     /// and the length in bytes.
     pub(super) fn queue_lengths(&self, records: &Records, wanted: Option<Where>) -> Vec<(u64, f64)> {
-        let within = |at: u64| self.from_ps <= at && at < self.to_ps;
-        let looks = records.queue_lengths.iter().filter(|look| within(look.at_ps));
-        let wanted = looks.filter(|look| wanted.is_none_or(|wanted| wanted.takes_link(look.ends)));
-        wanted.map(|look| (look.at_ps, look.bytes as f64)).collect()
+        self.looks(records, wanted).map(|look| (look.at_ps, look.bytes as f64)).collect()
+    }
+
+    /// The samples of wanted links in the window.
+    fn looks<'a>(
+        &self,
+        records: &'a Records,
+        wanted: Option<Where>,
+    ) -> impl Iterator<Item = &'a QueueLength> {
+        let within = self.from_ps..self.to_ps;
+        let looks = records.queue_lengths.iter().filter(move |look| within.contains(&look.at_ps));
+        looks.filter(move |look| wanted.is_none_or(|wanted| wanted.takes_link(look.ends)))
+    }
+
+    /// The lengths of all congestion periods of links in the window, in microseconds. A period lasts from the first of
+    /// successive samples with more than `above` in the queue to the first sample after them. A period that has not
+    /// ended at the last sample is left out.
+    pub(super) fn congestion_periods(
+        &self,
+        records: &Records,
+        wanted: Option<Where>,
+        above: Bytes,
+    ) -> Vec<f64> {
+        let (mut begun, mut periods) = (BTreeMap::new(), Vec::new());
+        for look in self.looks(records, wanted) {
+            if look.bytes > above.0 {
+                begun.entry(look.ends).or_insert(look.at_ps);
+            } else if let Some(since) = begun.remove(&look.ends) {
+                periods.push((look.at_ps - since) as f64 / 1e6);
+            }
+        }
+        periods
     }
 
     /// For each sampled time in the window: the time in picoseconds, and the number of links at whose ports data waits.
@@ -197,7 +225,7 @@ mod tests {
             delay_changes_ps: (us < 2).then_some(5_000_000),
         };
         let intervals = vec![interval(0, 0, 1_250), interval(1, 1, 600), interval(0, 2, 1_250)];
-        let look = |at_ps, ends, bytes| crate::run::records::QueueLength { at_ps, ends, bytes };
+        let look = |at_ps, ends, bytes| QueueLength { at_ps, ends, bytes };
         let queue_lengths =
             vec![look(1_000_000, (1, 2), 7), look(1_000_000, (2, 1), 8), look(2_000_000, (1, 2), 9)];
         Records { intervals, queue_lengths, ..Records::default() }
@@ -252,5 +280,21 @@ mod tests {
         let in_use = |wanted| Window::default().ports_in_use(&records, wanted);
         assert_eq!(in_use(None), [(1_000_000, 2.0), (2_000_000, 1.0)]);
         assert_eq!(in_use(Some(Where::Link(Some(2), Some(1)))), [(1_000_000, 1.0)]);
+    }
+
+    #[test]
+    fn a_congestion_period_ends_at_the_first_sample_that_is_not_above() {
+        let look = |us: u64, ends, bytes| QueueLength { at_ps: us * 1_000_000, ends, bytes };
+        let samples = [(1, 5, 0), (2, 9, 6), (3, 8, 7), (4, 5, 5), (5, 6, 9), (6, 2, 9)];
+        let of = |&(us, one, other): &(u64, u64, u64)| [look(us, (1, 2), one), look(us, (2, 1), other)];
+        let records = Records { queue_lengths: samples.iter().flat_map(of).collect(), ..Records::default() };
+        let periods =
+            |window: Window, wanted, above| window.congestion_periods(&records, wanted, Bytes(above));
+        let one = Some(Where::Link(Some(1), Some(2)));
+        assert_eq!(periods(Window::default(), one, 5), [2.0, 1.0]);
+        // The last period of the other port, from 5 us on, has no end.
+        assert_eq!(periods(Window::default(), None, 5), [2.0, 2.0, 1.0]);
+        assert_eq!(periods(window(3, 6), one, 5), [1.0]);
+        assert!(periods(Window::default(), None, 9).is_empty());
     }
 }

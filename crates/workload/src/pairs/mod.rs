@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// The pairs of senders and receivers. No flow runs from a node to itself: if a pattern maps a node to itself, the
 /// node does not send.
 ///
-/// All patterns except `Uniform` and `InterPod` are a list of pairs. With one flow per pair, each pair is used once, in
-/// random order. Otherwise, arrivals of the kinds `Poisson` and `Load` draw from the list at random. `Fixed` and
+/// All patterns except `Uniform`, and `InterPod` if all pods send, are a list of pairs. With one flow per pair, each pair
+/// is used once, in random order. Otherwise, arrivals of the kinds `Poisson` and `Load` draw from the list at random. `Fixed` and
 /// `AllAtOnce` use the list in order, so each pair is used once if there are as many flows as pairs. With `PerHost`,
 /// each sender draws from its own pairs at random. Pod patterns are for Clos networks. The leaves of a leaf-spine count
 /// as pods.
@@ -32,6 +32,8 @@ pub enum Pairs {
         /// The pods that take part, by number, from 0. There must be at least two different pods. If the list is empty,
         /// all pods take part.
         pods: Vec<u32>,
+        /// The pods among them that send. If the list is empty, all of them send.
+        from: Vec<u32>,
     },
     /// Every host sends to every other host.
     AllToAll,
@@ -216,9 +218,13 @@ impl Pairs {
         let pods = |pattern| Pods::of(topology, pattern);
         let list = match self {
             Self::Uniform => return Ok(Source::Apart(hosts.into(), 1)),
-            Self::InterPod { pods: named } => {
+            Self::InterPod { pods: named, from } => {
                 let pods = pods("inter-pod")?;
-                return Ok(Source::Apart(pods.members(named)?.into(), pods.size));
+                let apart = Source::Apart(pods.members(named)?.into(), pods.size);
+                if from.is_empty() {
+                    return Ok(apart);
+                }
+                pods.sent_from(from, &apart.each()?)?
             }
             Self::AllToAll => Source::Apart(hosts.into(), 1).each()?,
             Self::Permutation { fraction, times } => permutations(&hosts, *fraction, *times, stream)?,

@@ -55,6 +55,21 @@ impl Pods {
         Ok(named.into_iter().flat_map(members).collect())
     }
 
+    /// Returns those of the `pairs` whose sender is in one of the pods `from`.
+    pub(super) fn sent_from(&self, from: &[u32], pairs: &[(NodeId, NodeId)]) -> Result<List, WorkloadError> {
+        let pod = |host: NodeId| host.index() / self.size;
+        if let Some(silent) =
+            from.iter().find(|&&from| !pairs.iter().any(|pair| pod(pair.0) == from as usize))
+        {
+            return Err(WorkloadError::parameter("sending pod", silent, "one of the pods that take part"));
+        }
+        Ok(pairs
+            .iter()
+            .copied()
+            .filter(|pair| from.iter().any(|&from| pod(pair.0) == from as usize))
+            .collect())
+    }
+
     /// Pairs each host with one host of another pod. Each host also receives from exactly one host. At first, each host
     /// sends to the host at the same position in another pod, a random number of pods further on. One such number is
     /// drawn for each position in a pod. Then the destinations of randomly drawn pairs of hosts are swapped, unless a

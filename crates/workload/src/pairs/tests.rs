@@ -148,12 +148,16 @@ fn each(pairs: &Pairs, topology: &Topology, seed: u64) -> Vec<(u32, u32)> {
     pairs.into_iter().map(|(src, dst)| (src.0, dst.0)).collect()
 }
 
+fn inter_pod(pods: &[u32], from: &[u32]) -> Pairs {
+    Pairs::InterPod { pods: pods.to_vec(), from: from.to_vec() }
+}
+
 #[test]
 fn inter_pod_covers_all_pairs_of_different_pods_evenly() {
     // The topology has 3 pods. Each pod has one rack of 2 hosts.
     let topology = clos([3, 1, 1, 1, 2], TEN_GBPS);
     let mut counts = [[0_u32; 6]; 6];
-    for (src, dst) in take(&Pairs::InterPod { pods: vec![] }, &topology, true, 48_000) {
+    for (src, dst) in take(&inter_pod(&[], &[]), &topology, true, 48_000) {
         counts[src as usize][dst as usize] += 1;
     }
     for (src, row) in counts.iter().enumerate() {
@@ -161,10 +165,13 @@ fn inter_pod_covers_all_pairs_of_different_pods_evenly() {
             assert!(if src / 2 == dst / 2 { n == 0 } else { n.abs_diff(2_000) < 200 }, "{counts:?}");
         }
     }
-    assert_eq!(each(&Pairs::InterPod { pods: vec![] }, &topology, 1).len(), 24);
-    let mut between = each(&Pairs::InterPod { pods: vec![2, 0] }, &topology, 1);
+    assert_eq!(each(&inter_pod(&[], &[]), &topology, 1).len(), 24);
+    let mut between = each(&inter_pod(&[2, 0], &[]), &topology, 1);
     between.sort_unstable();
     assert_eq!(between, [(0, 4), (0, 5), (1, 4), (1, 5), (4, 0), (4, 1), (5, 0), (5, 1)]);
+    let mut sent = each(&inter_pod(&[2, 0], &[2]), &topology, 1);
+    sent.sort_unstable();
+    assert_eq!(sent, [(4, 0), (4, 1), (5, 0), (5, 1)]);
 }
 
 #[test]
@@ -257,7 +264,6 @@ fn impossible_patterns_of_pods_are_refused() {
     let tree = clos([3, 2, 1, 1, 2], TEN_GBPS);
     let one_host_racks = clos([3, 1, 1, 1, 1], TEN_GBPS);
     let staggered = |edge, pod| Pairs::Staggered { edge, pod };
-    let inter_pod = |pods: &[u32]| Pairs::InterPod { pods: pods.to_vec() };
     let cases = [
         (Pairs::Bijection, star(4), "the bijection pattern needs a Clos network with all links up"),
         (
@@ -265,9 +271,22 @@ fn impossible_patterns_of_pods_are_refused() {
             clos([1, 1, 1, 0, 4], TEN_GBPS),
             "the random-other-pod pattern needs at least 2 pods, or at least 2 leaves of a leaf-spine",
         ),
-        (inter_pod(&[0, 3]), tree.clone(), "the pod must be a pod of the topology, counted from 0 (got 3)"),
-        (inter_pod(&[1]), tree.clone(), "the number of pods must be at least 2 (got 1)"),
-        (inter_pod(&[1, 1]), tree.clone(), "the pod must be named only once in the list of pods (got 1)"),
+        (
+            inter_pod(&[0, 3], &[]),
+            tree.clone(),
+            "the pod must be a pod of the topology, counted from 0 (got 3)",
+        ),
+        (inter_pod(&[1], &[]), tree.clone(), "the number of pods must be at least 2 (got 1)"),
+        (
+            inter_pod(&[1, 1], &[]),
+            tree.clone(),
+            "the pod must be named only once in the list of pods (got 1)",
+        ),
+        (
+            inter_pod(&[0, 2], &[0, 1]),
+            tree.clone(),
+            "the sending pod must be one of the pods that take part (got 1)",
+        ),
         (
             staggered(0.6, 0.5),
             tree,

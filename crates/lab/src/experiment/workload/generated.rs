@@ -3,9 +3,9 @@
 use super::keys::{
     APP_RATE, ARRIVALS, ARRIVALS_KEYS, ARRIVALS_KIND, ARRIVALS_LOAD, BELOW, BURST, BY, CDF, DEADLINE,
     DEADLINES, DEADLINES_KEYS, DEADLINES_KIND, DURATION, EDGE, EXACT, FIXED_SIZE, FLOWS, FRACTION, FRAME,
-    GAP, JITTER, MAX, MEAN, MEAN_DEADLINE, MEAN_GAP, MEAN_SIZE, MIN, MIN_DEADLINE, ONCE, PAIRS, PAIRS_KEYS,
-    PAIRS_KIND, POD, PODS, RADIX, RATE, RECEIVER, SENDER_LOAD, SENDERS, SHAPE, SIZES, SIZES_KEYS, SIZES_KIND,
-    TIMES, TRUNCATE, UNIT,
+    FROM, GAP, JITTER, MAX, MEAN, MEAN_DEADLINE, MEAN_GAP, MEAN_SIZE, MIN, MIN_DEADLINE, ONCE, PAIRS,
+    PAIRS_KEYS, PAIRS_KIND, POD, PODS, RADIX, RATE, RECEIVER, SENDER_LOAD, SENDERS, SHAPE, SIZES, SIZES_KEYS,
+    SIZES_KIND, TIMES, TRUNCATE, UNIT,
 };
 use super::process::read_process;
 use super::read_weight_and_priority;
@@ -204,7 +204,10 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
             Pairs::Permutation { fraction, times: section.read(&TIMES)? }
         }
         "all_to_all" => Pairs::AllToAll,
-        "inter_pod" => Pairs::InterPod { pods: section.get(&PODS)?.unwrap_or_default() },
+        "inter_pod" => Pairs::InterPod {
+            pods: section.get(&PODS)?.unwrap_or_default(),
+            from: section.get(&FROM)?.unwrap_or_default(),
+        },
         "bijection" => Pairs::Bijection,
         "random_other_pod" => Pairs::RandomOtherPod,
         "staggered" => {

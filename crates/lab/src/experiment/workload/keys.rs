@@ -274,6 +274,8 @@ key! {
         Key::new("pods").example("[0, 1]").such("a list of at least two pods", |pods: &Vec<u32>| {
             pods.len() > 1
         });
+    /// The pods that send, among the pods between which flows run. If left out, all of them send.
+    pub(super) FROM: Vec<u32> = Key::new("from").example("[1]");
     /// Probability that the destination is in the source's rack.
     pub(super) EDGE: Fraction = Key::new("edge").required().example("0.2");
     /// Probability that the destination is in the source's pod, but not in its rack.
@@ -351,7 +353,7 @@ static PAIRS_KINDS: &[Kind] = &[
     Kind {
         name: "inter_pod",
         words: "Clos networks: every ordered pair of hosts in different pods is equally likely",
-        keys: &[&PODS],
+        keys: &[&PODS, &FROM],
     },
     Kind {
         name: "bijection",

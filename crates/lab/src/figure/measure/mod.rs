@@ -14,7 +14,7 @@ use crate::experiment::keys::{Any, Key, Name, keys};
 use crate::experiment::{Item, Problem, Record, Section};
 use crate::run::records::{FlowRow, LinkRow, Records};
 use of::Of;
-use raddle_core::{Duration, Rate};
+use raddle_core::{Bytes, Duration, Rate};
 use raddle_records::stats;
 
 /// Size of the smallest sample whose p99.9, by nearest rank, can differ from its maximum. A remark warns of smaller
@@ -61,6 +61,8 @@ pub(crate) struct Measure {
     pub(super) stat: Stat,
     wanted: Option<Where>,
     window: Window,
+    /// A port is congested while more bytes than these wait. Used for congestion periods alone.
+    above: Bytes,
     /// If not empty, the value of each flow or link is compared with its value in another run. That run has these
     /// labels, and this run's labels in all other sweeps.
     against: Labels,
@@ -111,6 +113,9 @@ keys! {
         /// The statistic is divided by the same statistic of the flows, links or tier that this condition selects in
         /// the same run.
         RELATIVE_WHERE: String = Key::new("relative_where").example("\"size < 100 KB\"");
+        /// A congestion period is the time for which a port's queue is longer than this. Only with the quantity
+        /// `congestion_period`.
+        ABOVE: Bytes = Key::new("above").or("\"0 B\"").example("\"3 KB\"");
         /// Start of the window of simulated time that is measured.
         FROM: Duration = Key::new("from").computed("the start of the run").example("\"2 ms\"");
         /// End of the window of simulated time that is measured. Required for the quantities `throughput` and
@@ -139,13 +144,17 @@ keys! {
 
 impl Measure {
     /// Reads the keys `of`, `stat`, `least`, `most`, `where`, `from`, `to`, `share_of`, `against` or `ratio_to`,
-    /// `beyond`, `relative`, `distance_to` and `relative_where` of a section.
+    /// `beyond`, `relative`, `distance_to`, `relative_where` and `above` of a section.
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choose(&OF, &Of::NAMES)?;
         let stat = Stat::read(section)?;
         let wanted = Self::read_where(section, &WHERE, of)?;
         let relative_where = Self::read_where(section, &RELATIVE_WHERE, of)?;
         let window = Window::read(section, of.is_rate(), of.is_timed())?;
+        let what = "`above` needs the quantity \"congestion_period\"";
+        let fits = of == Of::CongestionPeriod || !section.has(&ABOVE);
+        section.ensure(fits, &ABOVE, what, "leave `above` out")?;
+        let above = section.read(&ABOVE)?;
         let (mut against, ratio_to) =
             (read_labels(section.item(&AGAINST))?, read_labels(section.item(&RATIO_TO))?);
         let mut comparison = Comparison::Deviation;
@@ -175,6 +184,7 @@ impl Measure {
             stat,
             wanted,
             window,
+            above,
             against,
             comparison,
             beyond,
@@ -232,7 +242,7 @@ impl Measure {
         };
         let hint = "use `size`, `flow`, `src` or `dst` with a quantity of flows, such as \"fct\"; \
              use `tier` with \"imbalance\"; use `link` with \"data_bytes\", \"control_bytes\", \"peak_queue\", \
-             \"queue_length\", \"ports_in_use\" or \"paused\"";
+             \"queue_length\", \"congestion_period\", \"ports_in_use\" or \"paused\"";
         section.ensure(fits, key, "this condition does not fit the quantity in `of`", hint)?;
         Ok(Some(wanted))
     }
@@ -358,6 +368,9 @@ impl Measure {
                 (0..).zip(samples.map(|&(_, imbalance)| imbalance)).collect()
             }
             Of::Received(received) => self.window.of_flows(received, records, flows),
+            Of::CongestionPeriod => {
+                (0..).zip(self.window.congestion_periods(records, self.wanted, self.above)).collect()
+            }
             Of::ThroughputOfInterval | Of::QueueLength | Of::PortsInUse => {
                 (0..).zip(self.series(run)).map(|(i, (_, value))| (i, value)).collect()
             }
@@ -521,6 +534,7 @@ pub(super) mod tests {
             stat,
             wanted: None,
             window,
+            above: Bytes::ZERO,
             against: none(),
             comparison: Comparison::Deviation,
             beyond: none(),

@@ -41,6 +41,8 @@ pub(in crate::figure) enum Of {
     ThroughputOfInterval,
     /// Length of a port's queue in bytes, one value for each sample.
     QueueLength,
+    /// Time for which a port is congested without a break, one value for each such period.
+    CongestionPeriod,
     /// Number of ports at which data waits, one value for each time at which queues are sampled.
     PortsInUse,
     /// Time at which the slowest rank of a program ended, in milliseconds. Programs that did not end have no value.
@@ -50,7 +52,7 @@ pub(in crate::figure) enum Of {
 }
 
 impl Of {
-    pub(super) const NAMES: [(&'static str, Self); 25] = [
+    pub(super) const NAMES: [(&'static str, Self); 26] = [
         ("fct", Self::Fct),
         ("sender_fct", Self::SenderFct),
         ("met", Self::Met),
@@ -73,6 +75,7 @@ impl Of {
         ("jitter", Self::Received(Received::Jitter)),
         ("throughput_of_interval", Self::ThroughputOfInterval),
         ("queue_length", Self::QueueLength),
+        ("congestion_period", Self::CongestionPeriod),
         ("ports_in_use", Self::PortsInUse),
         ("makespan", Self::Makespan),
         ("value", Self::Value),
@@ -103,6 +106,7 @@ impl Of {
             Self::Received(Received::Jitter) => ("difference between the delays of successive packets", "us"),
             Self::ThroughputOfInterval => ("throughput in an interval", "Gbps"),
             Self::QueueLength => ("queue of a port", "bytes"),
+            Self::CongestionPeriod => ("time for which a port is congested", "us"),
             Self::PortsInUse => ("ports at which data waits", ""),
             Self::Makespan => ("makespan", "ms"),
             Self::Value => ("value", ""),
@@ -127,6 +131,7 @@ impl Of {
                 | Self::ControlBytes
                 | Self::Paused
                 | Self::QueueLength
+                | Self::CongestionPeriod
                 | Self::PortsInUse
         )
     }
@@ -142,7 +147,7 @@ impl Of {
             Self::Received(_) | Self::ThroughputOfInterval => {
                 (record.throughput.is_some(), "throughput = \"1 ms\"")
             }
-            Self::QueueLength | Self::PortsInUse => {
+            Self::QueueLength | Self::CongestionPeriod | Self::PortsInUse => {
                 (record.queue_lengths.is_some(), "queue_lengths = \"1 ms\"")
             }
             _ => (true, ""),
@@ -168,7 +173,14 @@ impl Of {
 
     /// True if the quantity can be measured in a window of simulated time.
     pub(super) fn is_timed(self) -> bool {
-        matches!(self, Self::Received(_) | Self::ThroughputOfInterval | Self::QueueLength | Self::PortsInUse)
+        matches!(
+            self,
+            Self::Received(_)
+                | Self::ThroughputOfInterval
+                | Self::QueueLength
+                | Self::CongestionPeriod
+                | Self::PortsInUse
+        )
     }
 
     /// The greatest value that the quantity can have, if that is known.
