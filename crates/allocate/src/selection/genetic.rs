@@ -8,7 +8,7 @@ use raddle_core::Stream;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Genetic {
     /// Number of individuals in a generation. A generation has fewer if there are fewer possible assignments. The first
-    /// generation has more if it is too small for the present and all uniform assignments.
+    /// generation has more if it is too small for the present assignment and those of `uniform`.
     pub population: usize,
     /// Probability that a bit of a child flips.
     pub mutation: f64,
@@ -18,13 +18,15 @@ pub struct Genetic {
     pub stagnant: u32,
     /// Maximum number of generations after the first generation.
     pub generations: u32,
+    /// True if the first generation has all uniform assignments.
+    pub uniform: bool,
 }
 
 impl Default for Genetic {
     /// The values of `population` and `mutation` come from the paper (§3.4). The paper does not specify the other
     /// values.
     fn default() -> Self {
-        Self { population: 100, mutation: 0.01, elite: 10, stagnant: 20, generations: 200 }
+        Self { population: 100, mutation: 0.01, elite: 10, stagnant: 20, generations: 200, uniform: true }
     }
 }
 
@@ -105,8 +107,8 @@ impl Search for Genetic {
 }
 
 impl Genetic {
-    /// Creates the first generation: the present assignment, the uniform assignments, and random assignments. For each
-    /// random assignment, a probability is drawn, and each bit of its genes is drawn as 1 with this probability. Each
+    /// Creates the first generation: the present assignment, the uniform assignments if `uniform` is set, and random
+    /// assignments. For each random assignment, a probability is drawn, and each bit of its genes is drawn as 1 with this probability. Each
     /// gene is then reduced modulo the number of protocols.
     #[allow(clippy::cast_possible_truncation, reason = "there are at most 256 routing protocols")]
     fn first_generation(
@@ -119,7 +121,7 @@ impl Genetic {
         let protocols = problem.protocols().len();
         let mut population = Generation::new(self.population, objective);
         population.add(objective, start.to_vec());
-        for protocol in (0..=u8::MAX).take(protocols) {
+        for protocol in (0..=u8::MAX).take(if self.uniform { protocols } else { 0 }) {
             population.add(objective, problem.uniform(protocol));
         }
         let bits = bits(protocols);

@@ -12,8 +12,8 @@
 //! # Differs from the paper
 //! - The paper limits the time of a search. Here, the limit is a number of evaluations.
 //! - Elite, selection of parents, crossover, and the drawing of random individuals are reconstructions: the paper does
-//!   not specify them. Every uniform assignment is in the first generation, so no uniform assignment is better than the
-//!   result.
+//!   not specify them. By default, every uniform assignment is in the first generation, so no uniform assignment is better
+//!   than the result.
 
 mod annealing;
 mod baseline;
@@ -21,6 +21,7 @@ mod evaluator;
 mod exhaustive;
 mod genetic;
 mod hill_climbing;
+mod landscape;
 mod levels;
 mod log_linear;
 mod problem;
@@ -31,6 +32,7 @@ pub use evaluator::Evaluator;
 pub use exhaustive::Exhaustive;
 pub use genetic::Genetic;
 pub use hill_climbing::HillClimbing;
+pub use landscape::local_maxima;
 pub use log_linear::LogLinear;
 pub use problem::{Assignment, LongFlow, Problem, SelectionError};
 

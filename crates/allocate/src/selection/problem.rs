@@ -127,6 +127,36 @@ impl Problem {
         })
     }
 
+    /// Creates a problem without a fabric. Flow number `i` has the weight `weights[i]`, and one of the rows `splits[i]` of
+    /// links and expected traversals. The row at place `p`, modulo their number, stands for protocol `p`.
+    ///
+    /// # Errors
+    /// If a row is empty, or a flow has more rows than there are protocols.
+    ///
+    /// # Panics
+    /// If a flow has no rows, or `weights` and `splits` differ in length.
+    pub fn of_splits(
+        usable: &[f64],
+        weights: &[f64],
+        splits: &[Vec<Vec<(u32, f32)>>],
+    ) -> Result<Self, SelectionError> {
+        assert_eq!(weights.len(), splits.len(), "there must be one list of splits per weight");
+        let most = splits.iter().map(Vec::len).max().unwrap_or(1);
+        let protocols: Vec<Protocol> = Protocol::all().take(most).collect();
+        if protocols.len() < most {
+            return Err(SelectionError::Protocols(most));
+        }
+        // The key is the place of the flow, as nothing else needs it.
+        let flow = |(key, &weight)| LongFlow { key, weight, ..LongFlow::new(NodeId(0), NodeId(1)) };
+        let flows = (0..).zip(weights).map(flow).collect();
+        let row_of = |flow: &LongFlow, protocol, row: &mut Vec<(u32, f32)>| {
+            let place = protocols.iter().position(|&other| other == protocol).expect("one of the protocols");
+            let splits = &splits[usize::try_from(flow.key).expect("a place")];
+            row.extend_from_slice(&splits[place % splits.len()]);
+        };
+        Self::of_rows(usable, flows, &protocols, row_of)
+    }
+
     /// Creates a problem like [`Problem::new`], but without a routing: `row_of` appends the row of a flow under a
     /// protocol to the given vector.
     pub(super) fn of_rows(

@@ -259,6 +259,42 @@ fn oracle_o13_hill_climbing_gets_stuck() {
 }
 
 #[test]
+fn local_maxima_of_worked_examples() {
+    let flow = |tenant| LongFlow { tenant, ..LongFlow::new(NodeId(0), NodeId(1)) };
+    let maxima = |flows: u32, row: &dyn Fn(u32, bool) -> Vec<(u32, f32)>| {
+        let flows = (0..flows).map(flow).collect();
+        let rows = |flow: &LongFlow, protocol, into: &mut Vec<(u32, f32)>| {
+            into.extend(row(flow.tenant, protocol == Protocol::Rps));
+        };
+        let problem = Problem::of_rows(&[1.0, 1.0, 1.0], flows, &TWO, rows).expect("rows");
+        [Utility::Aggregate, Utility::Minimum]
+            .map(|utility| local_maxima(&mut Objective::new(&problem, utility)))
+    };
+    // Two flows that each choose one of two links are fastest on different links, which they can be in two ways.
+    assert_eq!(maxima(2, &|_, first| vec![(u32::from(first), 1.0)]), [2, 2]);
+    // One flow crosses one link or two, and is as fast either way: one plateau.
+    assert_eq!(maxima(1, &|_, first| if first { vec![(0, 1.0)] } else { vec![(0, 1.0), (1, 1.0)] }), [1, 1]);
+    // Each flow has a link of its own, or takes the third link. Three assignments are equally good: one plateau.
+    assert_eq!(maxima(2, &|flow, first| vec![(if first { flow } else { 2 }, 1.0)]), [1, 1]);
+}
+
+#[test]
+fn a_search_without_uniform_assignments_begins_with_fewer() {
+    let (routing, links) = torus(&[4, 4]);
+    let mut stream = Stream::new(4, 0, "test");
+    let problem =
+        Problem::new(&routing, &links, permutation(&routing, 12, &mut stream), &TWO).expect("a torus");
+    let evaluations = |uniform| {
+        let only_seeds = Genetic { population: 1, generations: 0, uniform, ..Genetic::default() };
+        let mut objective = Objective::new(&problem, Utility::Aggregate);
+        only_seeds
+            .search(&mut objective, &drawn(&problem, &mut Stream::new(1, 0, "test")), &mut stream.clone())
+            .evaluations
+    };
+    assert_eq!([true, false].map(evaluations), [3, 1]);
+}
+
+#[test]
 fn oracle_o13_the_tail_prefers_valiant_routing_at_full_load() {
     let (routing, links) = torus(&[8, 8, 8]);
     let mut stream = Stream::new(5, 0, "test");

@@ -37,7 +37,7 @@ pub(crate) use topology::TOPOLOGY;
 pub use topology::{Fabric, TopologySpec, kinds as topology_kinds};
 pub use value::{At, Entry, Item, Source, Table, Value};
 pub(crate) use workload::workload_names;
-pub(crate) use workload::{SCALE, SKELETON_KEYS, WORKLOAD, read_skeleton};
+pub(crate) use workload::{PAIRS_KEYS, SCALE, SKELETON_KEYS, WORKLOAD, read_pairs, read_skeleton};
 pub use workload::{WorkloadSpec, kinds as workload_kinds};
 
 use crate::{Error, figure, input};

@@ -38,7 +38,7 @@ pub(super) fn read_generated(section: &mut Section<'_>, files: &Files) -> Result
         }
     };
     section.resolve(&ARRIVALS, resolved);
-    let pairs = read_pairs(section)?;
+    let pairs = read_pairs(section, &PAIRS)?;
     let amount = read_amount(section)?;
     let (deadlines, deadlines_below, resolved) = match section.kinded(&DEADLINES)? {
         Some(table) => read_deadlines(Section::new(&table, &DEADLINES_KEYS))?,
@@ -188,11 +188,11 @@ fn read_deadlines(mut section: Section<'_>) -> Result<(Deadlines, Option<Bytes>,
     Ok((deadlines, below, section.finish()?))
 }
 
-/// Reads `pairs`.
-pub(super) fn read_pairs(section: &mut Section<'_>) -> Result<Pairs, Problem> {
-    let pairs = part(section, &PAIRS)?;
+/// Reads the pairs at `key`.
+pub(crate) fn read_pairs(section: &mut Section<'_>, key: &Key<Kinded>) -> Result<Pairs, Problem> {
+    let pairs = part(section, key)?;
     let (pairs, resolved) = read_pattern(Section::new(&pairs, &PAIRS_KEYS))?;
-    section.resolve(&PAIRS, resolved);
+    section.resolve(key, resolved);
     Ok(pairs)
 }
 

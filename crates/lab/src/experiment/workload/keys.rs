@@ -86,7 +86,7 @@ keys! {
     }
 
     /// Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys.
-    pub(super) PAIRS_KEYS = "workload.pairs" {
+    pub(crate) PAIRS_KEYS = "workload.pairs" {
         /// The kind of pairs.
         PAIRS_KIND: Name = Key::new("kind").required().of("kind of pairs", PAIRS_KINDS).also(&[
             ("all2all", "all_to_all"),

@@ -19,7 +19,7 @@ pub(super) fn read_long_flows(section: &mut Section<'_>) -> Result<LongFlows, Pr
         return Err(section.contradiction(key, what, hint));
     }
     let load = section.read(&LOAD)?;
-    let pairs = read_pairs(section)?;
+    let pairs = read_pairs(section, &PAIRS)?;
     let duration = section.read(&DURATION)?;
     let process = read_process(section)?;
     let (weight, priority) = read_weight_and_priority(section)?;

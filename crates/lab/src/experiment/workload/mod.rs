@@ -9,7 +9,8 @@ mod process;
 mod ranks;
 mod skeleton;
 
-pub(crate) use keys::{SCALE, SKELETON_KEYS, WORKLOAD};
+pub(crate) use generated::read_pairs;
+pub(crate) use keys::{PAIRS_KEYS, SCALE, SKELETON_KEYS, WORKLOAD};
 pub use kinds::kinds;
 pub(crate) use kinds::names as workload_names;
 pub(crate) use ranks::Programs;

@@ -1,7 +1,7 @@
 //! The keys of `[compute]`.
 
-use crate::experiment::keys::{Any, Inner, Key, Kind, Name, Tables, key, keys};
-use crate::experiment::{Fraction, SKELETON_KEYS, TOPOLOGY, WORKLOAD};
+use crate::experiment::keys::{Any, Inner, Key, Kind, Kinded, Name, Tables, key, keys};
+use crate::experiment::{Fraction, PAIRS_KEYS, SKELETON_KEYS, TOPOLOGY, WORKLOAD};
 use raddle_core::{Bytes, Duration, Rate};
 use raddle_topology::routing::{Pattern, Protocol};
 
@@ -92,17 +92,46 @@ keys! {
         WEIGHT: f64 = Key::new("weight").or("1.0");
         /// Links that the flow crosses, each with the share of the flow that crosses it.
         SPLIT: Any = Key::new("split").required().example("{ \"1->4\" = 1 }");
+        /// Other splits that the flow can have. If any flow of the example has some, a genetic search chooses the split of
+        /// each flow that maximises the sum of all rates. It begins with `split`.
+        OTHERS: Any = Key::new("others").example("[{ \"1->3\" = 1, \"3->4\" = 1 }]");
     }
 
     /// A trace of flows.
     pub(super) TRACE = "compute.traces" {
         /// Label of the trace.
         TRACE_LABEL: String = Key::new("label").required().example("\"10 MB\"");
+        /// The fabric of the trace. If left out, `compute.topology`.
+        TRACE_FABRIC: Inner = Key::new("topology").table(&TOPOLOGY).example("{ kind = \"torus\", dims = [4, 4, 4] }");
         /// Maximum number of ticks at which the reference algorithm, which is slow, also computes the rates.
         REFERENCE_TICKS: u32 = Key::new("reference_ticks").computed("`ticks`").example("10");
         /// The workload that generates the flows.
         TRACE_WORKLOAD: Inner =
             Key::new("workload").required().table(&WORKLOAD).example("{ pairs = \"uniform\", … }");
+    }
+
+    /// A torus and its long flows.
+    pub(super) FLOW_SET = "compute.workloads" {
+        /// Label of the workload.
+        SET_LABEL: String = Key::new("label").required().example("\"half of the nodes\"");
+        /// Sources and destinations of the flows: one flow for each pair.
+        SET_PAIRS: Kinded =
+            Key::new("pairs").required().table(&PAIRS_KEYS).example("{ kind = \"permutation\", fraction = 0.5 }");
+        ..&GRID;
+    }
+
+    /// A search for the protocol of each flow.
+    pub(super) SEARCH_TABLE = "compute.searches" {
+        /// Label of the search. Searches of one label differ in their `setting`.
+        SEARCH_LABEL: String = Key::new("label").required().example("\"annealing\"");
+        /// Label of the search's parameters.
+        SETTING: String = Key::new("setting").or("\"\"").example("\"hot\"");
+        /// The search.
+        SEARCH: Name = Key::new("search").required().of("search", SEARCHES);
+        /// True if all flows use the first protocol at the start of the search. Otherwise, the protocols are random.
+        FROM_FIRST: bool = Key::new("from_first").or("false");
+        /// Maximum number of assignments that the search evaluates. If left out, the search runs to its end.
+        EVALUATIONS: u64 = Key::new("evaluations").above_zero().example("5000");
     }
 
     /// The file's own experiment with other values of some keys.
@@ -215,6 +244,31 @@ key! {
     pub(super) SELECTION_HEADROOM: Fraction = Key::new("headroom").or("0.0").example("\"5%\"").such("less than 1", |share: &Fraction| share.0 < 1.0);
     /// Number of permutations for each share.
     pub(super) INSTANCES: u64 = Key::new("instances").required().above_zero().example("10");
+    /// The workloads.
+    pub(super) SETS: Tables = Key::new("workloads")
+        .required()
+        .table(&FLOW_SET)
+        .example("[{ label = \"L = 1\", dims = [4, 4], pairs = \"permutation\" }]");
+    /// The searches.
+    pub(super) SEARCH_LIST: Tables = Key::new("searches")
+        .required()
+        .table(&SEARCH_TABLE)
+        .example("[{ label = \"hill climbing\", search = \"hill-climbing\" }]");
+    /// Number of random starts and, with random pairs, of sets of flows, for each workload.
+    pub(super) STARTS: u64 = Key::new("instances").required().above_zero().example("10");
+    /// Number of individuals of a generation.
+    pub(super) POPULATION: u64 = Key::new("population").or("100").above_zero();
+    /// Probability that a bit of a child flips.
+    pub(super) MUTATION: Fraction = Key::new("mutation").or("0.01");
+    /// Number of best individuals that survive unchanged.
+    pub(super) ELITE: u64 = Key::new("elite").or("10");
+    /// If the utility of one protocol exceeds that of another by this share of the initial utility, a flow chooses the
+    /// first protocol e (2.718) times as often.
+    pub(super) TEMPERATURE: f64 = Key::new("temperature").or("3e-4").above_zero();
+    /// At the start of the search, a loss of this share of the initial utility is accepted with probability 1/e.
+    pub(super) HOT: f64 = Key::new("hot").or("0.01").above_zero();
+    /// At the end of the search, a loss of this share of the initial utility is accepted with probability 1/e.
+    pub(super) COLD: f64 = Key::new("cold").or("1e-5").above_zero();
     /// Number of generations of the genetic search.
     pub(super) GENERATIONS: u32 = Key::new("generations").or("60");
     /// Size of an announcement packet.
@@ -243,6 +297,14 @@ pub(super) const PATTERNS: [(&str, Pattern); 6] = [
 fn protocols() -> Vec<(String, &'static str)> {
     Protocol::all().map(|protocol| (protocol.to_string(), protocol.summary())).collect()
 }
+
+static SEARCHES: &[Kind] = &[
+    Kind { name: "genetic", words: "genetic algorithm of R2C2", keys: &[&POPULATION, &MUTATION, &ELITE] },
+    Kind { name: "hill-climbing", words: "best change of one flow, until none improves", keys: &[] },
+    Kind { name: "log-linear", words: "log-linear learning", keys: &[&TEMPERATURE] },
+    Kind { name: "annealing", words: "simulated annealing", keys: &[&HOT, &COLD] },
+    Kind { name: "exhaustive", words: "all assignments, at most 65,536", keys: &[] },
+];
 
 static KINDS: &[Kind] = &[
     Kind {
@@ -289,6 +351,17 @@ static KINDS: &[Kind] = &[
         words: "sum of the rates of all flows in random permutations, if a genetic search chooses each \
                 flow's routing protocol, if the protocols are random, and if all flows use one protocol",
         keys: &[&DIMS, &SCHEMES, &FRACTIONS, &SELECTION_HEADROOM, &INSTANCES, &SEED, &GENERATIONS],
+    },
+    Kind {
+        name: "searches",
+        words: "sum of the rates of all flows if searches choose each flow's routing protocol, and how much \
+                it depends on the searches' parameters",
+        keys: &[&SCHEMES, &SETS, &STARTS, &SEED, &SEARCH_LIST],
+    },
+    Kind {
+        name: "search-landscape",
+        words: "number of local maxima over the assignments of routing protocols to a few flows",
+        keys: &[&SCHEMES, &SETS, &STARTS, &SEED],
     },
     Kind { name: "header-limits", words: "largest values that fit in header fields", keys: &[&PACKET] },
     Kind {

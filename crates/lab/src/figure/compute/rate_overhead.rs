@@ -2,8 +2,8 @@
 //! them.
 
 use super::keys::{
-    INTERVALS, RATE_HEADROOM, RATE_TOPOLOGY, REFERENCE_TICKS, SEED, TICKS, TRACE_LABEL, TRACE_WORKLOAD,
-    TRACES,
+    INTERVALS, RATE_HEADROOM, RATE_TOPOLOGY, REFERENCE_TICKS, SEED, TICKS, TRACE_FABRIC, TRACE_LABEL,
+    TRACE_WORKLOAD, TRACES,
 };
 use super::{needed, run};
 use crate::analysis::rate_overhead::{Algorithm, Lifetime, Replay, Samples};
@@ -19,16 +19,20 @@ pub(super) fn measure(section: &mut Section<'_>, document: &Document) -> Result<
     let seed = section.read(&SEED)?;
     let topology = TopologySpec::read(fabric, &files, &document.registry)?.0.build(seed)?;
     let (ticks, intervals) = (section.read(&TICKS)?, section.read(&INTERVALS)?);
-    let replay = Replay::new(topology.clone(), Protocol::Rps, headroom);
     let mut runs = Vec::new();
     for mut trace in needed(section, &TRACES)? {
         let label = trace.read(&TRACE_LABEL)?;
         let reference = trace.or(&REFERENCE_TICKS, ticks)?;
+        let topology = match trace.section(&TRACE_FABRIC)? {
+            Some(fabric) => TopologySpec::read(fabric, &files, &document.registry)?.0.build(seed)?,
+            None => topology.clone(),
+        };
         let Some(workload) = trace.section(&TRACE_WORKLOAD)? else {
             return Err(trace.missing(&TRACE_WORKLOAD));
         };
         let flows = WorkloadSpec::read(workload, &files)?.0.flows(&topology, seed)?;
         trace.finish()?;
+        let replay = Replay::new(topology, Protocol::Rps, headroom);
         let lifetimes: Vec<Lifetime> = replay.lifetimes(&flows.iter().collect::<Vec<_>>());
         let samples = Samples { ticks: ticks as usize, reference: reference as usize };
         for rho in &intervals {

@@ -39,14 +39,9 @@ pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<R
     let fractions = section.read(&FRACTIONS)?;
     let Fraction(headroom) = section.read(&SELECTION_HEADROOM)?;
     let instances = section.read(&INSTANCES)?;
-    let topology = routing.topology();
-    let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
-    let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
-    let unit = rates.iter().map(|rate| rate.as_bps_f64()).fold(0.0, f64::max);
     let permutations = Permutations {
         routing: &routing,
-        // Capacities are in units of the fastest link's rate.
-        usable: usable(&rates, headroom).into_iter().map(|capacity| capacity / unit).collect(),
+        usable: capacities(&routing, headroom),
         protocols: schemes.iter().map(|&(_, protocol)| protocol).collect(),
         fractions: fractions.iter().map(|fraction| fraction.0).collect(),
         instances,
@@ -60,6 +55,44 @@ pub(super) fn compare(section: &mut Section<'_>, threads: usize) -> Result<Vec<R
         section.contradiction(&SCHEMES, error, hint)
     })?;
     Ok(runs(&labels, &permutations, &sums))
+}
+
+/// The usable capacity of each link slot, in units of the fastest link's rate.
+pub(super) fn capacities(routing: &Routing, headroom: f64) -> Vec<f64> {
+    let topology = routing.topology();
+    let rate = |slot| topology.link(LinkId::of(slot)).map_or(Rate::ZERO, |link| link.rate);
+    let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
+    let unit = rates.iter().map(|rate| rate.as_bps_f64()).fold(0.0, f64::max);
+    usable(&rates, headroom).into_iter().map(|capacity| capacity / unit).collect()
+}
+
+/// The results of `work` for the numbers below `count`, in order, whatever the number of threads that share the work.
+pub(super) fn in_parallel<T: Send>(
+    threads: usize,
+    count: usize,
+    work: impl Fn(usize) -> Result<T, String> + Sync,
+) -> Result<Vec<T>, String> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    let share = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= count {
+                return;
+            }
+            let result = work(i).map(|result| (i, result));
+            results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, count.max(1)) {
+            scope.spawn(share);
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+    results.sort_by_key(|&(i, _)| i);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
 /// The runs of the figure, from the sums of rates in all permutations.
@@ -95,25 +128,7 @@ impl Permutations<'_> {
     #[allow(clippy::cast_possible_truncation, reason = "a `usize` has 64 bits")]
     fn sums(&self, threads: usize) -> Result<Vec<Vec<f64>>, String> {
         let count = self.fractions.len() * self.instances as usize;
-        let next = AtomicUsize::new(0);
-        let sums = Mutex::new(vec![Vec::new(); count]);
-        let work = || {
-            loop {
-                let i = next.fetch_add(1, Ordering::Relaxed);
-                if i >= count {
-                    return Ok(());
-                }
-                let (share, number) = (i / self.instances as usize, i as u64 % self.instances);
-                let found = self.instance(share, number)?;
-                sums.lock().unwrap_or_else(PoisonError::into_inner)[i] = found;
-            }
-        };
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads.clamp(1, count)).map(|_| scope.spawn(work)).collect();
-            let results = workers.into_iter().map(|worker| worker.join().expect("workers do not panic"));
-            results.collect::<Vec<_>>().into_iter().collect::<Result<(), String>>()
-        })?;
-        Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
+        in_parallel(threads, count, |i| self.instance(i / self.instances as usize, i as u64 % self.instances))
     }
 
     /// The sums of rates under each protocol alone, under a random assignment, and under the assignment that the search
