@@ -1740,7 +1740,7 @@ class WorkloadPairs2(TypedDict, total=False):
     """Number of senders."""
 
     times: int
-    """Number of permutations. (default: `1`)"""
+    """Number of independent draws of the pairs. With `all_at_once`, the flows of a host use its draws in turn. (default: `1`)"""
 
 
 class WorkloadSizes2(TypedDict, total=False):

@@ -51,13 +51,16 @@ pub enum Pairs {
     Bijection,
     /// Each host sends to a random host of another pod. A host may receive from several hosts.
     RandomOtherPod,
-    /// Each host sends to a random host in its rack, its pod or another pod (Hedera's staggered pattern).
+    /// Each host sends to a random host in its rack, its pod or another pod (Hedera's staggered pattern). The draw is
+    /// repeated `times` times. With `AllAtOnce`, each host then sends its flows to `times` hosts in turn.
     Staggered {
         /// Probability that the receiver is in the same rack.
         edge: f64,
         /// Probability that the receiver is in another rack of the same pod. With the remaining probability,
         /// the receiver is in another pod.
         pod: f64,
+        /// Number of independent draws that make up the list.
+        times: u32,
     },
     /// On a grid, every node sends to each of its neighbours.
     NearestNeighbour,
@@ -227,10 +230,15 @@ impl Pairs {
                 pods.sent_from(from, &apart.each()?)?
             }
             Self::AllToAll => Source::Apart(hosts.into(), 1).each()?,
-            Self::Permutation { fraction, times } => permutations(&hosts, *fraction, *times, stream)?,
+            Self::Permutation { fraction, times } => {
+                repeated(*times, hosts.len(), || permutation(&hosts, *fraction, stream))?
+            }
             Self::Bijection => pods("bijection")?.bijection(stream),
             Self::RandomOtherPod => pods("random-other-pod")?.random(stream),
-            Self::Staggered { edge, pod } => pods("staggered")?.staggered(*edge, *pod, stream)?,
+            Self::Staggered { edge, pod, times } => {
+                let pods = pods("staggered")?;
+                repeated(*times, hosts.len(), || pods.staggered(*edge, *pod, stream))?
+            }
             Self::NearestNeighbour => grid::nearest_neighbour(topology)?,
             Self::Digits { pattern, radix } => pattern.pairs(topology, &hosts, *radix)?,
             Self::Exchange { by } => digits::exchange(&hosts, *by)?,
@@ -299,26 +307,22 @@ fn permutation(
     Ok(senders.into_iter().zip(receivers).collect())
 }
 
-/// Draws `times` permutations and concatenates them.
-fn permutations(
-    hosts: &[NodeId],
-    fraction: f64,
+/// Draws `times` lists of about `hosts` pairs each, and concatenates them.
+fn repeated(
     times: u32,
-    stream: &mut Stream,
+    hosts: usize,
+    mut draw: impl FnMut() -> Result<Vec<(NodeId, NodeId)>, WorkloadError>,
 ) -> Result<Vec<(NodeId, NodeId)>, WorkloadError> {
+    let bad = |need| Err(WorkloadError::parameter("number of draws of the pairs", &times, need));
     if times == 0 {
-        return Err(WorkloadError::parameter("number of permutations", &times, "at least 1"));
+        return bad("at least 1");
     }
-    if hosts.len().saturating_mul(times as usize) > MOST_PAIRS {
-        return Err(WorkloadError::parameter(
-            "number of permutations",
-            &times,
-            "at most 2^26 divided by the number of hosts",
-        ));
+    if hosts.saturating_mul(times as usize) > MOST_PAIRS {
+        return bad("at most 2^26 divided by the number of hosts");
     }
     let mut pairs = Vec::new();
     for _ in 0..times {
-        pairs.extend(permutation(hosts, fraction, stream)?);
+        pairs.extend(draw()?);
     }
     Ok(pairs)
 }

@@ -62,7 +62,7 @@ fn oracle_12_several_permutations_are_drawn_one_by_one() {
     assert_ne!(permutations[0], permutations[1]);
     assert!(
         error(&Pairs::Permutation { fraction: 1.0, times: 0 }, &topology)
-            .contains("permutations must be at least 1 (got 0)")
+            .contains("draws of the pairs must be at least 1 (got 0)")
     );
 }
 
@@ -231,7 +231,7 @@ fn staggered_hosts_stay_as_near_as_asked_for() {
     let topology = clos(BASELINE, TEN_GBPS);
     let mut near = [0_u32; 3];
     for seed in 0..50 {
-        for (src, dst) in each(&Pairs::Staggered { edge: 0.2, pod: 0.3 }, &topology, seed) {
+        for (src, dst) in each(&Pairs::Staggered { edge: 0.2, pod: 0.3, times: 1 }, &topology, seed) {
             assert_ne!(src, dst);
             near[if src / 6 == dst / 6 {
                 0
@@ -246,8 +246,11 @@ fn staggered_hosts_stay_as_near_as_asked_for() {
         assert!(count.abs_diff(expected) < 300, "{near:?}");
     }
     let leaf_spine = clos([1, 4, 2, 0, 4], TEN_GBPS);
-    let racks = each(&Pairs::Staggered { edge: 1.0, pod: 0.0 }, &leaf_spine, 1);
+    let racks = each(&Pairs::Staggered { edge: 1.0, pod: 0.0, times: 3 }, &leaf_spine, 1);
     assert!(racks.iter().all(|(src, dst)| src / 4 == dst / 4));
+    let senders = racks.iter().map(|(src, _)| *src);
+    assert!(senders.eq((0..16).cycle().take(48)), "each draw has each host once");
+    assert!(racks[..16] != racks[16..32] && racks[16..32] != racks[32..], "draws are independent");
 }
 
 #[test]
@@ -263,7 +266,7 @@ fn synchronised_incast_is_each_pair_of_one_receiver() {
 fn impossible_patterns_of_pods_are_refused() {
     let tree = clos([3, 2, 1, 1, 2], TEN_GBPS);
     let one_host_racks = clos([3, 1, 1, 1, 1], TEN_GBPS);
-    let staggered = |edge, pod| Pairs::Staggered { edge, pod };
+    let staggered = |edge, pod| Pairs::Staggered { edge, pod, times: 1 };
     let cases = [
         (Pairs::Bijection, star(4), "the bijection pattern needs a Clos network with all links up"),
         (

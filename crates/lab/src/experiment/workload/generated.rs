@@ -219,7 +219,7 @@ fn read_pattern(mut section: Section<'_>) -> Result<(Pairs, toml::Table), Proble
                 "the sum of the probabilities `edge` and `pod` must be at most 1",
                 hint,
             )?;
-            Pairs::Staggered { edge, pod }
+            Pairs::Staggered { edge, pod, times: section.read(&TIMES)? }
         }
         "nearest_neighbour" => Pairs::NearestNeighbour,
         "bit_complement" => digits(&mut section, Digits::Complement)?,

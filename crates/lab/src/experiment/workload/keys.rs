@@ -267,7 +267,7 @@ key! {
     pub(super) CDF: String = Key::new("file").required().example("\"web.cdf\"");
     /// Share of the hosts that take part in each permutation.
     pub(super) FRACTION: Fraction = Key::new("fraction").or("1.0").such("above 0", |share: &Fraction| share.0 > 0.0);
-    /// Number of permutations.
+    /// Number of independent draws of the pairs. With `all_at_once`, the flows of a host use its draws in turn.
     pub(super) TIMES: u32 = Key::new("times").or("1").above_zero();
     /// The pods between which flows run. If left out, flows run between all pods.
     pub(super) PODS: Vec<u32> =
@@ -370,7 +370,7 @@ static PAIRS_KINDS: &[Kind] = &[
         name: "staggered",
         words: "Clos networks: each host sends to a random host of its rack, of another rack in its pod, or \
                 of another pod",
-        keys: &[&EDGE, &POD],
+        keys: &[&EDGE, &POD, &TIMES],
     },
     Kind { name: "nearest_neighbour", words: "torus or mesh: each node sends to its neighbours", keys: &[] },
     Kind {
