@@ -309,7 +309,7 @@ impl Measure {
 
     /// The index and the value of each link that the measure's condition selects. Without a condition, all links are
     /// selected. Links without a value are left out.
-    fn links(&self, records: &Records, value: fn(&LinkRow) -> Option<f64>) -> Vec<(u64, f64)> {
+    fn links(&self, records: &Records, value: impl Fn(&LinkRow) -> Option<f64>) -> Vec<(u64, f64)> {
         let is_wanted = |link: &LinkRow| self.wanted.is_none_or(|wanted| wanted.takes_link(link.ends));
         let links = (0..).zip(&records.links).filter(|(_, link)| is_wanted(link));
         links.filter_map(|(id, link)| Some((id, value(link)?))).collect()
@@ -362,6 +362,10 @@ impl Measure {
             Of::Paused => self.links(records, |link| link.paused),
             Of::ActiveFlows => vec![(0, active::peak(&records.flows))],
             Of::ActiveFlowsOfSource => active::peak_by_source(&records.flows),
+            Of::ActiveFlowsOfLink => {
+                let peaks = active::peak_by_link(&records.flows, &records.links);
+                self.links(records, |link| peaks.get(&link.link).copied())
+            }
             Of::Imbalance => {
                 let wanted = |tier: u64| self.wanted.is_none_or(|wanted| wanted.takes_tier(tier));
                 let samples = records.imbalance.iter().filter(|&&(tier, _)| wanted(tier));

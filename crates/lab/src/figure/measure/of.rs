@@ -33,6 +33,8 @@ pub(in crate::figure) enum Of {
     ActiveFlows,
     /// Maximum number of flows of one source that are active at the same time, for each source.
     ActiveFlowsOfSource,
+    /// Maximum number of flows that are active at the same time and have the link on a shortest path, for each link.
+    ActiveFlowsOfLink,
     /// Imbalance of the bytes that a switch's uplinks send in an interval: (maximum - minimum) / mean.
     Imbalance,
     /// A quantity that is recorded for each flow and interval, over the intervals of a window.
@@ -67,6 +69,7 @@ impl Of {
         ("paused", Self::Paused),
         ("active_flows", Self::ActiveFlows),
         ("active_flows_of_source", Self::ActiveFlowsOfSource),
+        ("active_flows_of_link", Self::ActiveFlowsOfLink),
         ("imbalance", Self::Imbalance),
         ("throughput", Self::Received(Received::Throughput)),
         ("in_order", Self::Received(Received::InOrder)),
@@ -98,6 +101,7 @@ impl Of {
             Self::Paused => ("time that the port of a link is paused", "share of the run"),
             Self::ActiveFlows => ("flows active at once", ""),
             Self::ActiveFlowsOfSource => ("flows that a node sends at once", ""),
+            Self::ActiveFlowsOfLink => ("flows at once whose shortest paths have the link", ""),
             Self::Imbalance => ("throughput imbalance of a switch's uplinks", ""),
             Self::Received(Received::Throughput) => ("throughput", "Gbps"),
             Self::Received(Received::InOrder) => ("throughput of bytes delivered in order", "Gbps"),
@@ -130,6 +134,7 @@ impl Of {
                 | Self::DataBytes
                 | Self::ControlBytes
                 | Self::Paused
+                | Self::ActiveFlowsOfLink
                 | Self::QueueLength
                 | Self::CongestionPeriod
                 | Self::PortsInUse
@@ -140,9 +145,11 @@ impl Of {
     /// `record` has the line.
     fn missing_in(self, record: &Record) -> Option<&'static str> {
         let (is_recorded, line) = match self {
-            Self::PeakQueue | Self::DataBytes | Self::ControlBytes | Self::Paused => {
-                (record.links, "links = true")
-            }
+            Self::PeakQueue
+            | Self::DataBytes
+            | Self::ControlBytes
+            | Self::Paused
+            | Self::ActiveFlowsOfLink => (record.links, "links = true"),
             Self::Imbalance => (record.imbalance.is_some(), "imbalance = \"1 ms\""),
             Self::Received(_) | Self::ThroughputOfInterval => {
                 (record.throughput.is_some(), "throughput = \"1 ms\"")
