@@ -54,7 +54,7 @@ pub(in crate::figure) enum Of {
 }
 
 impl Of {
-    pub(super) const NAMES: [(&'static str, Self); 26] = [
+    pub(super) const NAMES: [(&'static str, Self); 27] = [
         ("fct", Self::Fct),
         ("sender_fct", Self::SenderFct),
         ("met", Self::Met),
