@@ -538,7 +538,7 @@ pub(super) mod tests {
             stat,
             wanted: None,
             window,
-            above: Bytes::ZERO,
+            above: Bytes(0),
             against: none(),
             comparison: Comparison::Deviation,
             beyond: none(),
