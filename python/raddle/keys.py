@@ -70,7 +70,7 @@ ClaimMeasure = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
         # Labels in the order in which their numbers should decrease: the smallest ratio of a number to the next number.
         "order": list[str],
         # Lists of labels: the points of other sweeps at which the contrast is computed.
@@ -321,7 +321,7 @@ PlotEach = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
         # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
@@ -371,7 +371,7 @@ Plot = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
         # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
@@ -1409,7 +1409,7 @@ Search = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
         # The first value and an upper limit for the last value. The first value is assumed to hold and is never tried.
         "range": list[float],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
