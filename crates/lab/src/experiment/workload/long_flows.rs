@@ -2,7 +2,7 @@
 //! of the sender's fastest link.
 
 use super::generated::read_pairs;
-use super::keys::{APP_RATE, ARRIVALS, DEADLINES, DURATION, FLOWS, LOAD, ONCE, SIZES};
+use super::keys::{APP_RATE, ARRIVALS, DEADLINES, DURATION, FLOWS, LOAD, ONCE, PAIRS, SIZES};
 use super::process::read_process;
 use super::read_weight_and_priority;
 use crate::experiment::keys::Declared;

@@ -106,7 +106,7 @@ pub(super) fn count_maxima(section: &mut Section<'_>, threads: usize) -> Result<
                 let several = f64::from(u8::from(counts[i] >= 3));
                 for (quantity, number) in [("maxima", counts[i] as f64), ("several", several)] {
                     let labels =
-                        [("quantity", quantity), ("workload", &workload.label), ("utility", utility)];
+                        [("quantity", quantity), ("workload", &*workload.label), ("utility", utility)];
                     runs.push(of_seed(&labels, &seed, number));
                 }
             }
