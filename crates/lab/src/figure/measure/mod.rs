@@ -534,7 +534,7 @@ pub(super) mod tests {
             stat,
             wanted: None,
             window,
-            above: Bytes::ZERO,
+            above: Bytes(0),
             against: none(),
             comparison: Comparison::Deviation,
             beyond: none(),
