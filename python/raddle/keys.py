@@ -39,12 +39,14 @@ class ClaimDeviates(TypedDict, total=False):
     """The cause."""
 
     shown_by: str
-    """The figure whose runs show the cause."""
+    """The figure that shows the cause: none of its claims fails. Or one of its claims, which holds."""
 
 
 ClaimMeasure = TypedDict(
     "ClaimMeasure",
     {
+        # A congestion period is the time for which a port's queue is longer than this. Only with the quantity `congestion_period`. (default: `"0 B"`)
+        "above": str,
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels that the runs must have.
@@ -70,7 +72,7 @@ ClaimMeasure = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "value"],
         # Labels in the order in which their numbers should decrease: the smallest ratio of a number to the next number.
         "order": list[str],
         # Lists of labels: the points of other sweeps at which the contrast is computed.
@@ -90,7 +92,7 @@ ClaimMeasure = TypedDict(
         # The statistic that is computed from the values of flows, links or samples. (default: `"mean"`)
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # The rule that turns the contrasts at several points into one number. (default: `"least"`)
-        "take": Literal["least", "most", "mean", "median", "rise", "fall"],
+        "take": Literal["least", "second_least", "most", "mean", "median", "rise", "fall"],
         # End of the window of simulated time that is measured. Required for the quantities `throughput` and `in_order`, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
         # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
@@ -306,6 +308,8 @@ class Figure(TypedDict, total=False):
 PlotEach = TypedDict(
     "PlotEach",
     {
+        # A congestion period is the time for which a port's queue is longer than this. Only with the quantity `congestion_period`. (default: `"0 B"`)
+        "above": str,
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of another run, which has this run's labels in all other sweeps. The statistic of that run is subtracted.
@@ -321,7 +325,7 @@ PlotEach = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "value"],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
         # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
@@ -344,6 +348,8 @@ PlotEach = TypedDict(
 Plot = TypedDict(
     "Plot",
     {
+        # A congestion period is the time for which a port's queue is longer than this. Only with the quantity `congestion_period`. (default: `"0 B"`)
+        "above": str,
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # Labels of the runs that are plotted.
@@ -371,7 +377,7 @@ Plot = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "value"],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
         # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
@@ -1392,6 +1398,8 @@ Scheme = TypedDict(
 Search = TypedDict(
     "Search",
     {
+        # A congestion period is the time for which a port's queue is longer than this. Only with the quantity `congestion_period`. (default: `"0 B"`)
+        "above": str,
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is replaced by its absolute difference from the value in that run, divided by the value in that run.
         "against": Any,
         # A value holds if the mean of the measure over seeds is at least this number.
@@ -1409,7 +1417,7 @@ Search = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "value"],
         # The first value and an upper limit for the last value. The first value is assumed to hold and is never tried.
         "range": list[float],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
@@ -1709,38 +1717,34 @@ class WorkloadList(TypedDict, total=False):
     """Weight of each flow in the allocation of rates. (default: `1`)"""
 
 
-class WorkloadPairs2(TypedDict, total=False):
-    """Pairs of sources and destinations. A string stands for a table with that `kind` and no other keys."""
-
-    by: int
-    """The number that is added to a host's number (`stride`), or combined with it by xor (`exchange`)."""
-
-    edge: float | str
-    """Probability that the destination is in the source's rack."""
-
-    fraction: float | str
-    """Share of the hosts that take part in each permutation. (default: `1.0`)"""
-
-    kind: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"]
-    """The kind of pairs."""
-
-    pod: float | str
-    """Probability that the destination is in the source's pod, but not in its rack."""
-
-    pods: list[int]
-    """The pods between which flows run. If left out, flows run between all pods."""
-
-    radix: int
-    """Radix of the digits of hosts' numbers. (default: the arity of a k-ary tree; 2 for other topologies)"""
-
-    receiver: int
-    """The receiver. If left out, the receiver is drawn."""
-
-    senders: int
-    """Number of senders."""
-
-    times: int
-    """Number of independent draws of the pairs. With `all_at_once`, the flows of a host use its draws in turn. (default: `1`)"""
+WorkloadPairs2 = TypedDict(
+    "WorkloadPairs2",
+    {
+        # The number that is added to a host's number (`stride`), or combined with it by xor (`exchange`).
+        "by": int,
+        # Probability that the destination is in the source's rack.
+        "edge": float | str,
+        # Share of the hosts that take part in each permutation. (default: `1.0`)
+        "fraction": float | str,
+        # The pods that send, among the pods between which flows run. If left out, all of them send.
+        "from": list[int],
+        # The kind of pairs.
+        "kind": Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"],
+        # Probability that the destination is in the source's pod, but not in its rack.
+        "pod": float | str,
+        # The pods between which flows run. If left out, flows run between all pods.
+        "pods": list[int],
+        # Radix of the digits of hosts' numbers. (default: the arity of a k-ary tree; 2 for other topologies)
+        "radix": int,
+        # The receiver. If left out, the receiver is drawn.
+        "receiver": int,
+        # Number of senders.
+        "senders": int,
+        # Number of independent draws of the pairs. With `all_at_once`, the flows of a host use its draws in turn. (default: `1`)
+        "times": int,
+    },
+    total=False,
+)
 
 
 class WorkloadSizes2(TypedDict, total=False):
@@ -1853,6 +1857,9 @@ class ComputeCasesFlows(TypedDict, total=False):
 
     label: str
     """Label of the flow."""
+
+    others: Any
+    """Other splits that the flow can have. If any flow of the example has some, a genetic search chooses the split of each flow that maximises the sum of all rates. It begins with `split`."""
 
     split: Any
     """Links that the flow crosses, each with the share of the flow that crosses it."""
@@ -1974,6 +1981,137 @@ class ComputeSchemes(TypedDict, total=False):
     """The routing protocol."""
 
 
+class ComputeSearches(TypedDict, total=False):
+    """A search for the protocol of each flow."""
+
+    cold: float
+    """At the end of the search, a loss of this share of the initial utility is accepted with probability 1/e. (default: `1e-5`)"""
+
+    elite: int
+    """Number of best individuals that survive unchanged. (default: `10`)"""
+
+    evaluations: int
+    """Maximum number of assignments that the search evaluates. If left out, the search runs to its end."""
+
+    from_first: bool
+    """True if all flows use the first protocol at the start of the search. Otherwise, the protocols are random. (default: `false`)"""
+
+    hot: float
+    """At the start of the search, a loss of this share of the initial utility is accepted with probability 1/e. (default: `0.01`)"""
+
+    label: str
+    """Label of the search. Searches of one label differ in their `setting`."""
+
+    mutation: float | str
+    """Probability that a bit of a child flips. (default: `0.01`)"""
+
+    population: int
+    """Number of individuals of a generation. (default: `100`)"""
+
+    search: Literal["genetic", "hill-climbing", "log-linear", "annealing", "exhaustive"]
+    """The search."""
+
+    setting: str
+    """Label of the search's parameters. (default: `""`)"""
+
+    temperature: float
+    """If the utility of one protocol exceeds that of another by this share of the initial utility, a flow chooses the first protocol e (2.718) times as often. (default: `3e-4`)"""
+
+
+class ComputeTracesTopology(TypedDict, total=False):
+    """The fabric of the trace. If left out, `compute.topology`."""
+
+    aggregations_per_pod: int
+    """Number of aggregation switches of each pod."""
+
+    bottleneck_rate: str
+    """Rate of the link between the two switches. (default: `link_rate`)"""
+
+    children: list[int]
+    """Number of children of a switch: one number for each level of switches, the lowest level first."""
+
+    core_rate: str
+    """Rate of the links between aggregation switches and cores. (default: `uplink_rate`)"""
+
+    cores_per_plane: int
+    """Number of cores of each plane. The n-th aggregation switch of each pod has a link to each core of the n-th plane. May be 0 with a single pod."""
+
+    dimensions: int
+    """Number of dimensions, n. The fabric has 2^n nodes."""
+
+    dims: list[int]
+    """Number of nodes in each dimension."""
+
+    edges_per_pod: int
+    """Number of edge switches of each pod."""
+
+    file: str
+    """The file of the graph, relative to the experiment's file."""
+
+    format: Literal["graphml", "node_link", "hpcc"]
+    """Format of the file. If left out, the format is `graphml` if the file's name ends in `.graphml`, `node_link` if it ends in `.json`, and `hpcc` if it ends in `.txt`. Files with other names need this key."""
+
+    framing: Literal["none", "ethernet"]
+    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
+
+    hosts: int
+    """Number of hosts of the switch."""
+
+    hosts_per_edge: int
+    """Number of hosts of each edge switch."""
+
+    hosts_per_leaf: int
+    """Number of hosts of each leaf."""
+
+    k: int
+    """`fat_tree`: Number of ports of each switch. The fat-tree has k^3 / 4 hosts. `k_ary_n_tree`: Number of children of each switch, and of parents of each switch below the roots. `bcube`: Number of levels of switches, minus 1. Each server has k + 1 ports."""
+
+    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
+    """The kind of fabric."""
+
+    leaves: int
+    """Number of leaves."""
+
+    left: int
+    """Number of hosts of the first switch."""
+
+    link_delay: str
+    """Propagation delay of each link. Required for every built-in kind except `file`."""
+
+    link_rate: str
+    """Rate of each link. In Clos networks and dumbbells, rate of the links of hosts. Required for every built-in kind except `file`."""
+
+    n: int
+    """`k_ary_n_tree`: Number of levels of switches. `bcube`: Number of ports of each switch."""
+
+    network_ports: int
+    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
+
+    parents: list[int]
+    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
+
+    pods: int
+    """Number of pods."""
+
+    ports: int
+    """Number of ports of each switch."""
+
+    right: int
+    """Number of hosts of the second switch."""
+
+    slow: list[TopologySlow]
+    """Links with a reduced rate."""
+
+    spines: int
+    """Number of spines. Each leaf has a link to each spine."""
+
+    switches: int
+    """Number of switches."""
+
+    uplink_rate: str
+    """Rate of the links between edge and aggregation switches, or between leaves and spines. (default: `link_rate`)"""
+
+
 class ComputeTraces(TypedDict, total=False):
     """A trace of flows."""
 
@@ -1983,8 +2121,24 @@ class ComputeTraces(TypedDict, total=False):
     reference_ticks: int
     """Maximum number of ticks at which the reference algorithm, which is slow, also computes the rates. (default: `ticks`)"""
 
+    topology: ComputeTracesTopology
+    """The fabric of the trace. If left out, `compute.topology`."""
+
     workload: Workload
     """The workload that generates the flows."""
+
+
+class ComputeWorkloads(TypedDict, total=False):
+    """A torus and its long flows."""
+
+    dims: list[int]
+    """Number of nodes in each dimension."""
+
+    label: str
+    """Label of the workload."""
+
+    pairs: Literal["uniform", "permutation", "all_to_all", "inter_pod", "bijection", "random_other_pod", "staggered", "nearest_neighbour", "bit_complement", "bit_reversal", "bit_rotation", "perfect_shuffle", "transpose", "butterfly", "tornado", "neighbor", "stride", "exchange", "random_permutation", "incast"] | WorkloadPairs2
+    """Sources and destinations of the flows: one flow for each pair."""
 
 
 class Compute(TypedDict, total=False):
@@ -2024,7 +2178,7 @@ class Compute(TypedDict, total=False):
     """`rate-overhead`: Share of each link's rate that the allocation leaves free. (default: `0.05`) `selection`: Share of each link's rate that the allocation leaves free. (default: `0.0`)"""
 
     instances: int
-    """Number of permutations for each share."""
+    """`selection`: Number of permutations for each share. `searches`, `search-landscape`: Number of random starts and, with random pairs, of sets of flows, for each workload."""
 
     interval: str
     """Time between two successive messages of the controller to a node, if the controller sends rates once in each interval."""
@@ -2032,7 +2186,7 @@ class Compute(TypedDict, total=False):
     intervals: list[str]
     """Intervals between rate computations, or between decays of a load estimate."""
 
-    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "header-limits", "load-estimate", "path-selection", "paths", "routes", "link-weights", "messages"]
+    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "searches", "search-landscape", "header-limits", "load-estimate", "path-selection", "paths", "routes", "link-weights", "messages"]
     """The kind of computation."""
 
     large: str
@@ -2065,6 +2219,9 @@ class Compute(TypedDict, total=False):
     schemes: list[ComputeSchemes]
     """The routing protocols."""
 
+    searches: list[ComputeSearches]
+    """The searches."""
+
     seed: int
     """Seed of all random streams. (default: `1`)"""
 
@@ -2094,6 +2251,9 @@ class Compute(TypedDict, total=False):
 
     traces: list[ComputeTraces]
     """The traces."""
+
+    workloads: list[ComputeWorkloads]
+    """The workloads."""
 
 
 class Root(TypedDict, total=False):
