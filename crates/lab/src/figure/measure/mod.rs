@@ -147,14 +147,19 @@ impl Measure {
     /// `beyond`, `relative`, `distance_to`, `relative_where` and `above` of a section.
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, Problem> {
         let of = section.choose(&OF, &Of::NAMES)?;
+        // A default is read only with the quantity that has it, since a resolved experiment keeps what was read.
+        let above = if of == Of::CongestionPeriod {
+            section.read(&ABOVE)?
+        } else {
+            let what = "`above` needs the quantity \"congestion_period\"";
+            let fits = !section.has(&ABOVE);
+            section.ensure(fits, &ABOVE, what, "leave `above` out")?;
+            Bytes(0)
+        };
         let stat = Stat::read(section)?;
         let wanted = Self::read_where(section, &WHERE, of)?;
         let relative_where = Self::read_where(section, &RELATIVE_WHERE, of)?;
         let window = Window::read(section, of.is_rate(), of.is_timed())?;
-        let what = "`above` needs the quantity \"congestion_period\"";
-        let fits = of == Of::CongestionPeriod || !section.has(&ABOVE);
-        section.ensure(fits, &ABOVE, what, "leave `above` out")?;
-        let above = section.read(&ABOVE)?;
         let (mut against, ratio_to) =
             (read_labels(section.item(&AGAINST))?, read_labels(section.item(&RATIO_TO))?);
         let mut comparison = Comparison::Deviation;
