@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "test helpers may panic")]
 
+mod completions;
 mod directories;
 mod faults;
 mod inputs;
@@ -12,5 +13,6 @@ mod namespaces;
 mod output;
 mod party;
 mod report;
+mod selection;
 mod shell;
 mod sweeps;

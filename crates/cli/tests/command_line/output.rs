@@ -93,55 +93,6 @@ fn every_template_runs_as_it_is_and_changes_no_file() {
 }
 
 #[test]
-fn completions_and_manual_pages_name_every_command() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = stdout(&raddle(folder.path(), "completions bash"));
-    stdout(&raddle(folder.path(), "man --out man"));
-    let pages = names(&folder.path().join("man"));
-    for command in ["init", "run", "sweep", "live", "reproduce", "explain", "compare", "doctor"] {
-        assert!(script.contains(command), "{command}");
-        assert!(pages.contains(&format!("raddle-{command}.1")), "{command}: {pages:?}");
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn bash_completes_the_names_of_templates_figures_and_keys() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("script"), stdout(&raddle(folder.path(), "completions bash"))).unwrap();
-    for (command, begun, word) in [
-        ("init", "le", "leaf-spine"),
-        ("reproduce", "pdq/fig3", "pdq/fig3a"),
-        ("reproduce", "pd", "pdq"),
-        ("explain", "dct", "dctcp"),
-        ("explain", "topology.link_r", "topology.link_rate"),
-        ("explain", "r2c2/fig2", "r2c2/fig2"),
-    ] {
-        let line = format!(
-            "source ./script; COMP_WORDS=(raddle {command} {begun}); COMP_CWORD=2; _raddle raddle {begun} {command}; \
-             printf '%s\\n' \"${{COMPREPLY[@]}}\""
-        );
-        let output = Command::new("bash").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
-        let completed = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(completed.lines().any(|completed| completed == word), "{command} {begun}: {output:?}");
-    }
-}
-
-/// zsh completes the names of figures together with the user's files. A script that sets the words of a command line
-/// cannot call zsh's completion, so the test reads the script.
-#[test]
-fn zsh_completes_names_of_figures_and_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = stdout(&raddle(folder.path(), "completions zsh"));
-    assert!(script.contains("only if you name them:_raddle_targets' \\\n"), "{script}");
-    let names = "_raddle_targets() {\n    _alternative 'figures:figure:(cee cee/fig10-conflict ";
-    assert!(
-        script.contains(names) && script.contains(" r2c2/workloads)' 'files:file:_files'\n}\n"),
-        "{script}"
-    );
-}
-
-#[test]
 fn bad_input_exits_with_2_and_leaves_nothing() {
     let folder = folder();
     let mistakes = [
@@ -507,52 +458,6 @@ fn errors_are_json_where_that_is_asked_for() {
     let text = raddle(folder.path(), "runn small.toml");
     assert_eq!((text.status.code(), text.stdout.len()), (Some(2), 0));
     assert!(stdout(&raddle(folder.path(), "--help --format json")).contains("Usage"));
-}
-
-#[test]
-fn a_selection_prints_what_it_is_held_against_and_writes_a_line_a_flow() {
-    let folder = folder();
-    let selection = "select small.toml --set topology.dims=[4,4] --set workload.flows=14";
-    insta::assert_snapshot!(stdout(&raddle(folder.path(), &format!("{selection} --out chosen.csv"))));
-    assert_eq!(names(folder.path()), ["chosen.csv", "small.toml"]);
-    let chosen = fs::read_to_string(folder.path().join("chosen.csv")).unwrap();
-    let lines: Vec<&str> = chosen.lines().collect();
-    assert_eq!((lines[0], lines.len()), ("flow,src,dst,protocol,rate_bps", 15));
-    let sum = |lines: &[&str]| -> f64 {
-        lines.iter().map(|line| line.rsplit_once(',').unwrap().1.parse::<f64>().unwrap()).sum()
-    };
-    let found = |search: &str| json(&raddle(folder.path(), &format!("{selection} {search} --format json")));
-    let genetic = found("");
-    assert!((genetic["found"].as_f64().unwrap() * 1e9 - sum(&lines[1..])).abs() < 14.0);
-    let best = found("--search exhaustive")["found"].as_f64().unwrap();
-    for search in ["genetic", "hill-climbing", "log-linear", "annealing", "random"] {
-        let found = found(&format!("--search {search}"))["found"].as_f64().unwrap();
-        assert!(found <= best * (1.0 + 1e-9), "{search}: {found} above {best}");
-    }
-    let tail = found("--utility minimum");
-    assert!(tail["found"].as_f64().unwrap() >= tail["baselines"]["all vlb"].as_f64().unwrap());
-    let other = found("--seed 2");
-    assert_ne!(other["baselines"], genetic["baselines"]);
-}
-
-#[test]
-fn selections_that_cannot_be_are_refused() {
-    let folder = folder();
-    let mistakes = [
-        "select small.toml --search genetical",
-        "select small.toml --utility fair",
-        "select small.toml --search exhaustive",
-        "select small.toml --set scheme.transport=tcp-newreno",
-        "select absent.toml",
-    ];
-    let mut golden = String::new();
-    for arguments in mistakes {
-        let output = raddle(folder.path(), arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments}");
-        golden.push_str(&format!("$ raddle {arguments}\n{}\n", String::from_utf8_lossy(&output.stderr)));
-        assert_eq!(names(folder.path()), ["small.toml"], "{arguments}");
-    }
-    insta::assert_snapshot!(golden);
 }
 
 /// Every test that the page `reliability.md` of the book names must exist.
