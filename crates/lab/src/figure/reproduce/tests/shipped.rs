@@ -79,6 +79,15 @@ fn shipped_figures_draw_no_warnings_that_are_not_meant() {
     assert!(drawn.is_empty(), "{}", drawn.into_iter().collect::<Vec<_>>().join("\n"));
 }
 
+/// A figure without a plot has an empty picture.
+#[test]
+fn every_shipped_figure_has_a_plot() {
+    let options = options(&[], Path::new(""));
+    let has_plot = |file: &File| document(file, &options).expect("a figure").root.get("plot").is_some();
+    let empty: Vec<_> = select(&[]).expect("figures").into_iter().filter(|file| !has_plot(file)).collect();
+    assert!(empty.is_empty(), "{:?}", empty.iter().map(File::name).collect::<Vec<_>>());
+}
+
 /// If a figure's file marks a claim as deviating, the ledger's latest entry at quick scale must not say that the claim
 /// fails: the figure must be recorded again after the mark was added. Without this, `raddle reproduce FIGURE --check`
 /// fails.
