@@ -108,8 +108,8 @@ impl Search for Genetic {
 
 impl Genetic {
     /// Creates the first generation: the present assignment, the uniform assignments if `uniform` is set, and random
-    /// assignments. For each random assignment, a probability is drawn, and each bit of its genes is drawn as 1 with this probability. Each
-    /// gene is then reduced modulo the number of protocols.
+    /// assignments. For each random assignment, a probability is drawn, and each bit of its genes is drawn as 1 with this
+    /// probability. Each gene is then reduced modulo the number of protocols.
     #[allow(clippy::cast_possible_truncation, reason = "there are at most 256 routing protocols")]
     fn first_generation(
         &self,

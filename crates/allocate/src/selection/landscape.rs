@@ -3,7 +3,7 @@
 use super::{Exhaustive, Objective};
 
 /// Utilities that differ by at most this share count as equal, since they are sums of rounded numbers.
-const ROUNDING: f64 = 1e-9;
+pub const ROUNDING: f64 = 1e-9;
 
 /// Returns the number of local maxima of the objective. Two assignments are neighbours if they differ in the protocol of
 /// one flow. A local maximum is a set of assignments of equal utility, connected by steps between neighbours, none of

@@ -32,7 +32,7 @@ pub use evaluator::Evaluator;
 pub use exhaustive::Exhaustive;
 pub use genetic::Genetic;
 pub use hill_climbing::HillClimbing;
-pub use landscape::local_maxima;
+pub use landscape::{ROUNDING, local_maxima};
 pub use log_linear::LogLinear;
 pub use problem::{Assignment, LongFlow, Problem, SelectionError};
 

@@ -8,13 +8,14 @@ use super::keys::{
     COLD, ELITE, EVALUATIONS, FROM_FIRST, HOT, MUTATION, POPULATION, SCHEMES, SEARCH, SEARCH_LABEL,
     SEARCH_LIST, SEED, SET_LABEL, SET_PAIRS, SETS, SETTING, STARTS, TEMPERATURE,
 };
-use super::selection::{capacities, in_parallel};
+use super::parallel::in_parallel;
+use super::selection::capacities;
 use super::{needed, run, schemes, torus};
 use crate::experiment::{Fraction, Problem, Section, read_pairs};
 use crate::figure::runs::{self, Data, Run};
 use raddle_allocate::selection::{
-    self, Annealing, Exhaustive, Genetic, HillClimbing, LogLinear, LongFlow, Objective, Search, Uniform,
-    Utility, local_maxima,
+    self, Annealing, Exhaustive, Genetic, HillClimbing, LogLinear, LongFlow, Objective, ROUNDING, Search,
+    Uniform, Utility, local_maxima,
 };
 use raddle_core::Stream;
 use raddle_topology::routing::{Protocol, Routing};
@@ -22,9 +23,6 @@ use raddle_workload::Pairs;
 
 /// Steps of log-linear learning and of annealing, if their evaluations are not limited.
 const STEPS: u64 = 10_000;
-
-/// Utilities that differ by at most this share count as equal, since they are sums of rounded numbers.
-const ROUNDING: f64 = 1e-9;
 
 /// A torus and its flows.
 struct Workload {

@@ -2,6 +2,7 @@
 //! permutations, compared with one protocol for all flows and with a random assignment.
 
 use super::keys::{FRACTIONS, GENERATIONS, INSTANCES, SCHEMES, SEED, SELECTION_HEADROOM};
+use super::parallel::in_parallel;
 use super::{schemes, torus};
 use crate::experiment::{Fraction, Problem, Section};
 use crate::figure::runs::{Data, Labels, Run};
@@ -10,8 +11,6 @@ use raddle_allocate::{selection, usable};
 use raddle_core::{LinkId, Rate, Stream};
 use raddle_topology::routing::{Protocol, Routing};
 use raddle_workload::Pairs;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// The label of random assignments of protocols to flows.
 const RANDOM: &str = "Random";
@@ -64,35 +63,6 @@ pub(super) fn capacities(routing: &Routing, headroom: f64) -> Vec<f64> {
     let rates: Vec<Rate> = (0..topology.link_slots()).map(rate).collect();
     let unit = rates.iter().map(|rate| rate.as_bps_f64()).fold(0.0, f64::max);
     usable(&rates, headroom).into_iter().map(|capacity| capacity / unit).collect()
-}
-
-/// The results of `work` for the numbers below `count`, in order, whatever the number of threads that share the work.
-pub(super) fn in_parallel<T: Send>(
-    threads: usize,
-    count: usize,
-    work: impl Fn(usize) -> Result<T, String> + Sync,
-) -> Result<Vec<T>, String> {
-    let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    let share = || {
-        loop {
-            let i = next.fetch_add(1, Ordering::Relaxed);
-            if i >= count {
-                return;
-            }
-            let result = work(i).map(|result| (i, result));
-            results.lock().unwrap_or_else(PoisonError::into_inner).push(result);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, count.max(1)) {
-            scope.spawn(share);
-        }
-    });
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
-    results.sort_by_key(|&(i, _)| i);
-    Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
 /// The runs of the figure, from the sums of rates in all permutations.
