@@ -219,15 +219,16 @@ impl Ledger {
         self.results.iter().rev().find(|entry| entry.figure == figure && entry.scale == scale)
     }
 
-    /// True if the latest results at this scale show a cause that `by` names: none of the claims of this figure fails, or
-    /// this claim of a figure holds.
+    /// True if the latest results at this scale show a cause that `by` names: this figure has a claim that holds and none
+    /// that fails, or this claim of a figure holds.
     fn shows(&self, by: &str, scale: &str) -> bool {
-        if let Some(figure) = self.last(by, scale) {
-            return figure.claims.iter().all(|claim| claim.verdict != "FAILS");
+        let holds = |claim: &Judged| matches!(&*claim.verdict, "holds" | "calibrated");
+        if let Some(Entry { claims, .. }) = self.last(by, scale) {
+            return claims.iter().any(holds) && claims.iter().all(|claim| claim.verdict != "FAILS");
         }
         let Some((figure, id)) = by.rsplit_once('/') else { return false };
-        let holds = |claim: &Judged| claim.id == id && matches!(&*claim.verdict, "holds" | "calibrated");
-        self.last(figure, scale).is_some_and(|figure| figure.claims.iter().any(holds))
+        let is_shown = |claim: &Judged| claim.id == id && holds(claim);
+        self.last(figure, scale).is_some_and(|figure| figure.claims.iter().any(is_shown))
     }
 
     /// Gives the results of figures the verdicts that follow from the marks of their claims today. A mark can be younger
@@ -399,6 +400,9 @@ mod tests {
         assert!(!shown(6.0, "test/fig1"), "a claim of the figure fails");
         assert!(!shown(6.0, "test/fig1/a"), "the claim fails");
         assert!(!shown(1.0, "test/fig1/b") && !shown(1.0, "test/fig2"), "there is no result");
+        let mut unmeasured = figure(1.0, true);
+        unmeasured.outcomes[0].ok = None;
+        assert!(!ledger(&[unmeasured]).shows("test/fig1", "quick"), "nothing was measured");
     }
 
     #[test]
