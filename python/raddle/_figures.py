@@ -40,9 +40,9 @@ class Claim:
 
     The claim holds if ``measured`` is in the range ``accept``, both bounds included; a missing bound is infinite. The
     reason for the range is ``why``. ``samples`` counts the flows, ports or instants in the smallest sample of a run.
-    ``cause`` is the known reason why the claim does not hold, and ``shown_by`` the figure that shows it. ``calibrated``
-    is true if parameters that the paper does not give were chosen so that the claim holds, and ``ours`` if the claim is
-    not a statement of the paper.
+    ``cause`` is the known reason why the claim does not hold, and ``shown_by`` the figure or claim that shows it.
+    ``calibrated`` is true if parameters that the paper does not give were chosen so that the claim holds, and ``ours`` if
+    the claim is not a statement of the paper.
     """
 
     name: str

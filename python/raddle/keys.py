@@ -1130,13 +1130,6 @@ class SchemeRed(TypedDict, total=False):
     """probability of an ECN mark at `k_max` (default: 0.01)"""
 
 
-class SchemeSModK(TypedDict, total=False):
-    """Each packet goes up a tree and then down; the digits of the source's number select the up ports"""
-
-    divisor: Literal["parents", "children"]
-    """the divisor of a host's number at a switch of level l: w1 * .. * wl, the parents per node of the levels below l, or m1 * .. * m(l-1), the children per switch of the levels below l; both are equal in k-ary n-trees (default: "parents")"""
-
-
 class SchemeSpray(TypedDict, total=False):
     """Each packet takes one of the shortest paths, drawn at random or in turn"""
 
@@ -1170,86 +1163,6 @@ class SchemeSwitchAr(TypedDict, total=False):
 
     update: Literal["accumulate", "count-times-feedback", "count", "last", "ewma", "max"]
     """how a notice changes a port's congestion level; with `last`, `ewma` and `max`, traffic can stay on a congested path (default: "accumulate")"""
-
-
-class SchemeTcpCubic(TypedDict, total=False):
-    """TCP CUBIC with selective acknowledgements"""
-
-    delayed_ack: str
-    """time after which a single segment is acknowledged; every second segment is acknowledged at once; with 0, every segment is acknowledged at once (default: "0 ps")"""
-
-    handshake: bool
-    """open each flow with SYN and SYN-ACK (default: false)"""
-
-    initial_rto: str
-    """retransmission timeout of data before the first round trip has been measured (default: "5 ms")"""
-
-    initial_ssthresh: str
-    """initial slow-start threshold (default: "4294967295 B")"""
-
-    initial_window: int
-    """number of segments that may be sent before the first acknowledgement (default: 10)"""
-
-    limited_transmit: bool
-    """send a new segment at each of the first two duplicate acknowledgements; always on with `sack` (default: true)"""
-
-    min_rto: str
-    """lower bound of the retransmission timeout (default: "1 ms")"""
-
-    mss: str
-    """payload bytes of a full segment (default: "1460 B")"""
-
-    receive_window: str
-    """window that the receiver advertises (default: "67107840 B")"""
-
-    sack: bool
-    """receivers send selective acknowledgements, and loss recovery uses them (default: true)"""
-
-    syn_timeout: str
-    """timeout of a SYN; it doubles with each retransmission (default: "5 ms")"""
-
-    syn_tries: int
-    """number of unanswered SYNs after which the flow is given up (default: 6)"""
-
-
-class SchemeTcpNewreno(TypedDict, total=False):
-    """TCP NewReno with selective acknowledgements"""
-
-    delayed_ack: str
-    """time after which a single segment is acknowledged; every second segment is acknowledged at once; with 0, every segment is acknowledged at once (default: "0 ps")"""
-
-    handshake: bool
-    """open each flow with SYN and SYN-ACK (default: false)"""
-
-    initial_rto: str
-    """retransmission timeout of data before the first round trip has been measured (default: "5 ms")"""
-
-    initial_ssthresh: str
-    """initial slow-start threshold (default: "4294967295 B")"""
-
-    initial_window: int
-    """number of segments that may be sent before the first acknowledgement (default: 10)"""
-
-    limited_transmit: bool
-    """send a new segment at each of the first two duplicate acknowledgements; always on with `sack` (default: true)"""
-
-    min_rto: str
-    """lower bound of the retransmission timeout (default: "1 ms")"""
-
-    mss: str
-    """payload bytes of a full segment (default: "1460 B")"""
-
-    receive_window: str
-    """window that the receiver advertises (default: "67107840 B")"""
-
-    sack: bool
-    """receivers send selective acknowledgements, and loss recovery uses them (default: true)"""
-
-    syn_timeout: str
-    """timeout of a SYN; it doubles with each retransmission (default: "5 ms")"""
-
-    syn_tries: int
-    """number of unanswered SYNs after which the flow is given up (default: 6)"""
 
 
 class SchemeTcpReno(TypedDict, total=False):
@@ -1373,15 +1286,15 @@ Scheme = TypedDict(
         # The routing. If left out, the transport's default routing. (default: the transport's own)
         "routing": Literal["rps", "rps_path", "dor", "dor_parity", "dor_plus", "vlb", "wlb", "wlb_hop", "romm", "k-shortest", "bcube", "ecmp", "wcmp", "letflow", "conga", "conga-flow", "expeditus", "clairvoyant", "drill", "presto", "spray", "hula", "d-mod-k", "s-mod-k", "random-up", "hashed", "switch-ar"] | type[Routing],
         # Each packet goes up a tree and then down; the digits of the source's number select the up ports
-        "s-mod-k": SchemeSModK,
+        "s-mod-k": SchemeDModK,
         # Each packet takes one of the shortest paths, drawn at random or in turn
         "spray": SchemeSpray,
         # Packets to a destination take the up port for which congestion notices report the least congestion
         "switch-ar": SchemeSwitchAr,
         # TCP CUBIC with selective acknowledgements
-        "tcp-cubic": SchemeTcpCubic,
+        "tcp-cubic": SchemeDctcp,
         # TCP NewReno with selective acknowledgements
-        "tcp-newreno": SchemeTcpNewreno,
+        "tcp-newreno": SchemeDctcp,
         # TCP Reno with a small retransmission timeout for incast, a baseline of the PDQ paper
         "tcp-reno": SchemeTcpReno,
         # The transport.
@@ -2018,100 +1931,6 @@ class ComputeSearches(TypedDict, total=False):
     """If the utility of one protocol exceeds that of another by this share of the initial utility, a flow chooses the first protocol e (2.718) times as often. (default: `3e-4`)"""
 
 
-class ComputeTracesTopology(TypedDict, total=False):
-    """The fabric of the trace. If left out, `compute.topology`."""
-
-    aggregations_per_pod: int
-    """Number of aggregation switches of each pod."""
-
-    bottleneck_rate: str
-    """Rate of the link between the two switches. (default: `link_rate`)"""
-
-    children: list[int]
-    """Number of children of a switch: one number for each level of switches, the lowest level first."""
-
-    core_rate: str
-    """Rate of the links between aggregation switches and cores. (default: `uplink_rate`)"""
-
-    cores_per_plane: int
-    """Number of cores of each plane. The n-th aggregation switch of each pod has a link to each core of the n-th plane. May be 0 with a single pod."""
-
-    dimensions: int
-    """Number of dimensions, n. The fabric has 2^n nodes."""
-
-    dims: list[int]
-    """Number of nodes in each dimension."""
-
-    edges_per_pod: int
-    """Number of edge switches of each pod."""
-
-    file: str
-    """The file of the graph, relative to the experiment's file."""
-
-    format: Literal["graphml", "node_link", "hpcc"]
-    """Format of the file. If left out, the format is `graphml` if the file's name ends in `.graphml`, `node_link` if it ends in `.json`, and `hpcc` if it ends in `.txt`. Files with other names need this key."""
-
-    framing: Literal["none", "ethernet"]
-    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
-
-    hosts: int
-    """Number of hosts of the switch."""
-
-    hosts_per_edge: int
-    """Number of hosts of each edge switch."""
-
-    hosts_per_leaf: int
-    """Number of hosts of each leaf."""
-
-    k: int
-    """`fat_tree`: Number of ports of each switch. The fat-tree has k^3 / 4 hosts. `k_ary_n_tree`: Number of children of each switch, and of parents of each switch below the roots. `bcube`: Number of levels of switches, minus 1. Each server has k + 1 ports."""
-
-    kind: Literal["torus", "mesh", "hypercube", "folded_clos", "fat_tree", "clos", "xgft", "k_ary_n_tree", "bcube", "jellyfish", "dumbbell", "single_switch", "file"]
-    """The kind of fabric."""
-
-    leaves: int
-    """Number of leaves."""
-
-    left: int
-    """Number of hosts of the first switch."""
-
-    link_delay: str
-    """Propagation delay of each link. Required for every built-in kind except `file`."""
-
-    link_rate: str
-    """Rate of each link. In Clos networks and dumbbells, rate of the links of hosts. Required for every built-in kind except `file`."""
-
-    n: int
-    """`k_ary_n_tree`: Number of levels of switches. `bcube`: Number of ports of each switch."""
-
-    network_ports: int
-    """Number of ports of each switch that lead to other switches. The other ports lead to hosts."""
-
-    parents: list[int]
-    """Number of parents of a node: one number for hosts, one for switches of level 1, and so on."""
-
-    pods: int
-    """Number of pods."""
-
-    ports: int
-    """Number of ports of each switch."""
-
-    right: int
-    """Number of hosts of the second switch."""
-
-    slow: list[TopologySlow]
-    """Links with a reduced rate."""
-
-    spines: int
-    """Number of spines. Each leaf has a link to each spine."""
-
-    switches: int
-    """Number of switches."""
-
-    uplink_rate: str
-    """Rate of the links between edge and aggregation switches, or between leaves and spines. (default: `link_rate`)"""
-
-
 class ComputeTraces(TypedDict, total=False):
     """A trace of flows."""
 
@@ -2121,7 +1940,7 @@ class ComputeTraces(TypedDict, total=False):
     reference_ticks: int
     """Maximum number of ticks at which the reference algorithm, which is slow, also computes the rates. (default: `ticks`)"""
 
-    topology: ComputeTracesTopology
+    topology: Topology
     """The fabric of the trace. If left out, `compute.topology`."""
 
     workload: Workload

@@ -41,7 +41,7 @@ fn types_of_tables_are_those_of_the_declared_keys() {
 /// contains.
 struct Types {
     text: String,
-    /// The name of each table's class, indexed by the text of the class. Equal tables in several places share one
+    /// The name of each table's class, indexed by the text of its keys. Tables with equal keys in several places share one
     /// class.
     names: HashMap<String, String>,
 }
@@ -115,7 +115,6 @@ impl Types {
                 && keys.iter().all(|(key, ..)| !KEYWORDS.contains(&key.as_str()));
         let mut text = String::new();
         if is_class {
-            let _ = write!(text, "(TypedDict, total=False):\n    \"\"\"{}\"\"\"\n", escaped(words));
             for (key, kind, words) in keys {
                 let _ = write!(text, "\n    {key}: {kind}\n");
                 if let Some(words) = words.as_str().filter(|words| !words.is_empty()) {
@@ -123,22 +122,23 @@ impl Types {
                 }
             }
         } else {
-            text.push_str("    {\n");
             for (key, kind, words) in keys {
                 let words = words.as_str().unwrap_or_default().replace('\n', " ");
                 let _ = write!(text, "        # {words}\n        \"{key}\": {kind},\n");
             }
-            let _ = write!(text, "    }},\n    total=False,\n)\n");
         }
         if let Some(same) = self.names.get(&text) {
             return same.clone();
         }
-        let head = if is_class {
-            format!("\n\nclass {name}")
+        let _ = if is_class {
+            let words = escaped(words);
+            write!(self.text, "\n\nclass {name}(TypedDict, total=False):\n    \"\"\"{words}\"\"\"\n{text}")
         } else {
-            format!("\n\n{name} = TypedDict(\n    \"{name}\",\n")
+            write!(
+                self.text,
+                "\n\n{name} = TypedDict(\n    \"{name}\",\n    {{\n{text}    }},\n    total=False,\n)\n"
+            )
         };
-        self.text.extend([head.as_str(), &text]);
         self.names.insert(text, name.to_owned());
         name.to_owned()
     }
