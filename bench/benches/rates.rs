@@ -4,7 +4,8 @@
 //! Each line shows medians of many computations over 20 sets of flows, and p99 of the incremental computations. A
 //! computation from scratch has two parts: `rows` copies the flows' weights from [`Routing::weights`] into [`Flows`],
 //! and `fill` allocates the rates. The first computation of each set is not timed, so the routing has cached the rows.
-//! An incremental computation updates all rates after one flow leaves or one flow arrives.
+//! An incremental computation updates all rates after one flow leaves, after one flow arrives, or after ten flows leave
+//! and ten arrive.
 
 #![allow(clippy::cast_possible_truncation, reason = "the numbers in the benchmarks are small")]
 
@@ -68,7 +69,7 @@ impl Fabric {
         let (mut flows, mut water_fill) = (Flows::default(), WaterFill::default());
         let (mut row, mut rates) = (Vec::new(), Vec::new());
         let (mut copying, mut filling) = (Vec::new(), Vec::new());
-        let (mut going, mut coming) = (Vec::new(), Vec::new());
+        let (mut going, mut coming, mut changing) = (Vec::new(), Vec::new(), Vec::new());
         let mut entries = 0;
         for set in 0..SETS {
             let pairs = pairs(set, case.flows, nodes);
@@ -112,6 +113,18 @@ impl Fabric {
                     slot
                 });
             }
+            for _ in 0..case.repeats {
+                let ids: Vec<usize> = (0..10).map(|_| which.index(case.flows)).collect();
+                timed(&mut changing, || {
+                    for id in ids {
+                        incremental.remove(slots[id]);
+                        self.row(case, id, pairs[id], &mut row);
+                        let links = row.iter().map(|&(link, weight)| (link.0, weight));
+                        slots[id] = incremental.insert(1.0, 0, f64::INFINITY, links);
+                    }
+                    incremental.settle();
+                });
+            }
             for (slot, rate) in slots.iter().zip(&rates) {
                 let kept = incremental.rate(*slot);
                 assert!(
@@ -124,7 +137,7 @@ impl Fabric {
         println!(
             "{} {} flows, {} link weights per flow; median times: all rates from scratch {:.1} us (link \
              weights {rows:.1} us, water-filling {fill:.1} us), departure of a flow {:.2} us (p99 {:.1} us), \
-             arrival of a flow {:.2} us (p99 {:.1} us)",
+             arrival of a flow {:.2} us (p99 {:.1} us), ten of both {:.1} us",
             case.flows,
             case.protocol,
             entries / case.flows / SETS as usize,
@@ -133,6 +146,7 @@ impl Fabric {
             percentile(&mut going, 99),
             percentile(&mut coming, 50),
             percentile(&mut coming, 99),
+            percentile(&mut changing, 50),
         );
     }
 }
@@ -145,7 +159,7 @@ fn main() {
         capacity[id.index()] = link.rate;
     }
     let fabric = Fabric { usable: usable(&capacity, HEADROOM), routing: Routing::new(Arc::new(topology)) };
-    for (flows, repeats) in [(2, 2_000), (25, 500), (500, 20)] {
+    for (flows, repeats) in [(2, 2_000), (25, 500), (500, 20), (1_500, 5)] {
         fabric.measure(Case { protocol: Protocol::Rps, flows, repeats });
     }
     for (flows, repeats) in [(1_000, 50), (5_000, 20)] {

@@ -25,7 +25,8 @@
 //!
 //! A repair may examine the same links repeatedly. When a repair takes too long ([`LONG`]), a
 //! [refill](Incremental::refill) computes the remaining stops from scratch. A refill examines each link only
-//! a few times. Since stops are unique, neither the refill nor the stop at which it starts affects the rates.
+//! a few times. After a repair that took too long, the next calls of `settle` do not try a repair ([`MOST_SKIPS`]).
+//! Since stops are unique, neither the refill nor the stop at which it starts affects the rates.
 //!
 //! Cost: if all flows have one class, the arrival of a flow, or a change of its demand, takes O(1) time for each of the
 //! flow's links that has room. For a flow that leaves, the list of flows of each of its links is also searched. A link
@@ -40,7 +41,7 @@ mod stop;
 
 pub use rate_table::RateTable;
 
-use full::product;
+use full::{full_at, product};
 use refill::Refill;
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
@@ -59,6 +60,10 @@ const NOTHING_BITS: u32 = 30;
 /// A repair takes too long when it has examined more than 1 / `LONG` of all uses of links by flows. The value 4 was
 /// found by trial. The values 2 and 8 are nearly as good.
 const LONG: usize = 4;
+
+/// The largest number of calls of [`Incremental::settle`] in a row that skip the repair. The number grows with each
+/// repair in a row that takes too long. The value 3 was found by trial.
+const MOST_SKIPS: u32 = 3;
 
 /// Number of flows for which each link's list of flows has memory from the start.
 const FEW_USES: usize = 4;
@@ -90,6 +95,10 @@ pub struct Incremental {
     entries: usize,
     /// Number of uses examined since the latest [`settle`](Self::settle).
     looked_at: usize,
+    /// Number of further calls of [`settle`](Self::settle) that skip the repair.
+    skips: u32,
+    /// The value of `skips` after the next repair that takes too long.
+    next_skips: u32,
     /// The next refill recomputes at least this stop and all later stops; [`Stop::NONE`] if no refill is pending.
     refill_from: Stop,
     /// Working memory.
@@ -194,6 +203,8 @@ impl Incremental {
             moved: Vec::new(),
             entries: 0,
             looked_at: 0,
+            skips: 0,
+            next_skips: 0,
             refill_from: Stop::NONE,
             refill: Refill::default(),
             touched: Vec::new(),
@@ -253,15 +264,34 @@ impl Incremental {
         slot as usize
     }
 
-    /// Lets a flow at level 0 rise, now or in the next refill.
+    /// Lets a flow at level 0 rise to its stop, now or in the next refill.
     fn start(&mut self, flow: u32) {
         self.touch(flow);
-        if self.repair_is_long() {
-            // The flow keeps level 0 until the refill.
-            self.refill_from = self.refill_from.min(Stop::link(self.stops[flow as usize].class(), 0, 0));
-        } else {
+        if !self.repair_is_long() {
             self.raise(flow);
+            return;
         }
+        // Until the refill, the flow keeps a level that it will reach in any case.
+        let (least, demand) = (self.least_stop(flow), self.demand(flow));
+        let level = least.min(demand).level();
+        self.stops[flow as usize] = Stop::demand(demand.class(), level);
+        for &Crossing { link: slot, weight, .. } in &self.flows[flow as usize].row {
+            self.links[slot as usize].room -= product(level, weight) as i128;
+        }
+        self.refill_from = self.refill_from.min(least);
+    }
+
+    /// Returns a stop before which none of the flow's links is full. A link fills up first if all of its flows rise until
+    /// then. The result is the lowest level at which one of the links would be full in this way.
+    fn least_stop(&self, flow: u32) -> Stop {
+        let class = self.stops[flow as usize].class();
+        // Only the first class has all of a link's capacity.
+        let is_first = self.is_first(class);
+        let fills = self.flows[flow as usize].row.iter().map(|&Crossing { link, .. }| {
+            let link = &self.links[link as usize];
+            if is_first { full_at(0, class, link.capacity, link.weight) } else { Stop::link(class, 0, 0) }
+        });
+        fills.min().unwrap_or(Stop::NONE)
     }
 
     /// Removes the flow in a slot.
@@ -330,10 +360,19 @@ impl Incremental {
         if self.refill_from == Stop::NONE {
             self.repair();
         }
-        if self.refill_from != Stop::NONE {
+        let is_repaired = self.refill_from == Stop::NONE;
+        if !is_repaired {
             let doubt = self.doubts.peek().map_or(Stop::NONE, |&Reverse(doubt)| doubt);
             self.refill(doubt.min(self.refill_from));
             self.refill_from = Stop::NONE;
+        }
+        if self.skips > 0 {
+            self.skips -= 1;
+        } else if is_repaired {
+            self.next_skips = 0;
+        } else {
+            self.skips = self.next_skips;
+            self.next_skips = (2 * self.next_skips + 1).min(MOST_SKIPS);
         }
         self.looked_at = 0;
     }
@@ -356,7 +395,7 @@ impl Incremental {
 
     /// True if a refill is likely to take less time than further repairs.
     fn repair_is_long(&self) -> bool {
-        self.looked_at > self.entries / LONG
+        self.skips > 0 || self.looked_at > self.entries / LONG
     }
 
     /// Corrects the stops of a class's flows at a link. If the first stop to be corrected is later than `doubt`, the

@@ -41,22 +41,69 @@ impl Incremental {
         refill.flows.extend((0..).zip(&self.stops).filter(|&(_, &stop)| stop >= from).map(|(flow, _)| flow));
         // A flow without links always stops at its demand. A free slot has no links either.
         refill.flows.retain(|&flow| !self.flows[flow as usize].row.is_empty());
-        refill.flows.sort_by_key(|&flow| self.stops[flow as usize].class());
-        for &flow in &refill.flows {
+        let flows = std::mem::take(&mut refill.flows);
+        if self.are_most(&flows) {
+            self.lift_most(from, &flows, &mut refill.links);
+            self.queue(from.class(), &flows, &mut refill);
+            self.fill(from.class(), flows.len(), &mut refill);
+            refill.flows = flows;
+        } else {
+            refill.flows = self.refill_by_class(flows, &mut refill);
+        }
+        self.refill = refill;
+    }
+
+    /// Recomputes the stops of `flows`, one class after another. Returns the list, for its memory.
+    fn refill_by_class(&mut self, mut flows: Vec<u32>, refill: &mut Refill) -> Vec<u32> {
+        flows.sort_by_key(|&flow| self.stops[flow as usize].class());
+        for &flow in &flows {
             self.lift(flow);
         }
-        let flows = std::mem::take(&mut refill.flows);
         let mut rest = &flows[..];
         while let Some(&flow) = rest.first() {
             let class = self.stops[flow as usize].class();
             let (flows, later) =
                 rest.split_at(rest.partition_point(|&flow| self.stops[flow as usize].class() == class));
-            self.enter(class, flows, &mut refill);
-            self.fill(class, flows.len(), &mut refill);
+            self.enter(flows, &mut refill.links);
+            self.queue(class, flows, refill);
+            self.fill(class, flows.len(), refill);
             rest = later;
         }
-        refill.flows = flows;
-        self.refill = refill;
+        flows
+    }
+
+    /// True if all flows have one class, and lifting `flows` takes less time by [`lift_most`](Self::lift_most) than
+    /// flow by flow.
+    fn are_most(&self, flows: &[u32]) -> bool {
+        let all = self.flows.len() - self.vacant.len();
+        self.classes.len() == 1 && 2 * flows.len() > all && self.entries > self.links.len()
+    }
+
+    /// Does the same as [`lift`](Self::lift) and [`enter`](Self::enter) for `flows`, which are all flows except those
+    /// whose stops are before `from`. The function adds up what these other flows use, which takes less time if they
+    /// are few. All flows must have one class.
+    fn lift_most(&mut self, from: Stop, flows: &[u32], links: &mut Vec<u32>) {
+        for link in &mut self.links {
+            link.room = (link.capacity - link.nothing()) as i128 - i128::from(link.weight);
+            (link.rising, link.stopping) = (link.weight, 0);
+        }
+        for flow in 0..self.stops.len() {
+            let stop = self.stops[flow];
+            if stop < from {
+                self.count(Stop::never(from.class()), stop);
+                for &Crossing { link: slot, weight, .. } in &self.flows[flow].row {
+                    let link = &mut self.links[slot as usize];
+                    link.room -= product(stop.level(), weight) as i128;
+                    link.rising -= weight;
+                }
+            }
+        }
+        for &flow in flows {
+            self.touch(flow);
+            self.stops[flow as usize] = self.demand(flow);
+        }
+        links.clear();
+        links.extend((0..).zip(&self.links).filter(|(_, link)| link.rising > 0).map(|(slot, _)| slot));
     }
 
     /// Frees the capacity that a flow uses on its links, and sets its stop to its demand.
@@ -71,23 +118,25 @@ impl Incremental {
         }
     }
 
-    /// Adds the flows of a class to their links as rising flows.
-    fn enter(&mut self, class: u8, flows: &[u32], refill: &mut Refill) {
-        refill.links.clear();
-        refill.demands.clear();
+    /// Adds the flows of a class to their links as rising flows. Sets `links` to these links.
+    fn enter(&mut self, flows: &[u32], links: &mut Vec<u32>) {
+        links.clear();
         for &flow in flows {
-            let stop = self.stops[flow as usize];
-            if stop != Stop::never(class) {
-                refill.demands.push((stop, flow));
-            }
             for &Crossing { link: slot, weight, .. } in &self.flows[flow as usize].row {
                 let link = &mut self.links[slot as usize];
                 if link.rising == 0 {
-                    refill.links.push(slot);
+                    links.push(slot);
                 }
                 link.rising += weight;
             }
         }
+    }
+
+    /// Queues the demands of the flows of a class, and the links of `refill.links`.
+    fn queue(&mut self, class: u8, flows: &[u32], refill: &mut Refill) {
+        refill.demands.clear();
+        let demands = flows.iter().map(|&flow| (self.stops[flow as usize], flow));
+        refill.demands.extend(demands.filter(|&(stop, _)| stop != Stop::never(class)));
         refill.demands.sort_unstable_by_key(|&demand| Reverse(demand));
         let mut full = std::mem::take(&mut refill.full).into_vec();
         full.clear();
@@ -141,7 +190,7 @@ impl Incremental {
         full_at(slot, class, if nothing { 0 } else { left }, link.rising)
     }
 
-    fn is_first(&self, class: u8) -> bool {
+    pub(super) fn is_first(&self, class: u8) -> bool {
         self.classes.keys().next() == Some(&class)
     }
 
