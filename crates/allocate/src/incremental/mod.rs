@@ -281,8 +281,8 @@ impl Incremental {
         self.refill_from = self.refill_from.min(least);
     }
 
-    /// Returns a stop before which none of the flow's links is full. A link fills up first if all of its flows rise until
-    /// then. The result is the lowest level at which one of the links would be full in this way.
+    /// Returns a stop before which none of the flow's links is full: the lowest level at which one of the links would be
+    /// full if none of its flows stopped before. Flows that stop earlier only leave more capacity to the others.
     fn least_stop(&self, flow: u32) -> Stop {
         let class = self.stops[flow as usize].class();
         // Only the first class has all of a link's capacity.

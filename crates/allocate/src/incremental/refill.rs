@@ -41,35 +41,30 @@ impl Incremental {
         refill.flows.extend((0..).zip(&self.stops).filter(|&(_, &stop)| stop >= from).map(|(flow, _)| flow));
         // A flow without links always stops at its demand. A free slot has no links either.
         refill.flows.retain(|&flow| !self.flows[flow as usize].row.is_empty());
-        let flows = std::mem::take(&mut refill.flows);
-        if self.are_most(&flows) {
-            self.lift_most(from, &flows, &mut refill.links);
-            self.queue(from.class(), &flows, &mut refill);
-            self.fill(from.class(), flows.len(), &mut refill);
-            refill.flows = flows;
+        let are_most = self.are_most(&refill.flows);
+        if are_most {
+            self.lift_most(from, &refill.flows, &mut refill.links);
         } else {
-            refill.flows = self.refill_by_class(flows, &mut refill);
+            refill.flows.sort_by_key(|&flow| self.stops[flow as usize].class());
+            for &flow in &refill.flows {
+                self.lift(flow);
+            }
         }
-        self.refill = refill;
-    }
-
-    /// Recomputes the stops of `flows`, one class after another. Returns the list, for its memory.
-    fn refill_by_class(&mut self, mut flows: Vec<u32>, refill: &mut Refill) -> Vec<u32> {
-        flows.sort_by_key(|&flow| self.stops[flow as usize].class());
-        for &flow in &flows {
-            self.lift(flow);
-        }
+        let flows = std::mem::take(&mut refill.flows);
         let mut rest = &flows[..];
         while let Some(&flow) = rest.first() {
             let class = self.stops[flow as usize].class();
             let (flows, later) =
                 rest.split_at(rest.partition_point(|&flow| self.stops[flow as usize].class() == class));
-            self.enter(flows, &mut refill.links);
-            self.queue(class, flows, refill);
-            self.fill(class, flows.len(), refill);
+            if !are_most {
+                self.enter(flows, &mut refill.links);
+            }
+            self.queue(class, flows, &mut refill);
+            self.fill(class, flows.len(), &mut refill);
             rest = later;
         }
-        flows
+        refill.flows = flows;
+        self.refill = refill;
     }
 
     /// True if all flows have one class, and lifting `flows` takes less time by [`lift_most`](Self::lift_most) than
