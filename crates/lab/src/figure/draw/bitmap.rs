@@ -20,7 +20,9 @@ impl<'a> Bitmap<'a> {
     /// Fills an outline, whose coordinates are in pixels. If the outline covers only a part of a pixel, the color is
     /// mixed with the pixel's own color.
     #[allow(clippy::cast_possible_truncation, reason = "a figure has few pixels")]
-    fn fill(&mut self, outline: Outline, colour: BackendColor) -> Drawn<'a> {
+    fn fill(&mut self, mut outline: Outline, colour: BackendColor) -> Drawn<'a> {
+        // Rounding can put a curve a little to the left of the bounds. `ab_glyph` would lose it, and shade the whole glyph.
+        outline.bounds.min.x -= 1.0;
         // The y axis of fonts goes up. The y axis of pixels goes down. Any shape can be drawn as the outline of a
         // glyph.
         let scale = PxScaleFactor { horizontal: 1.0, vertical: -1.0 };
@@ -149,6 +151,23 @@ mod tests {
         // If letters were at whole pixels, some would be a pixel farther apart than others. The tolerance is needed
         // because the middle of a stem thinner than a pixel cannot be computed exactly from the pixels.
         assert!(gaps.iter().all(|gap| (gap - gaps[0]).abs() < 0.25), "{gaps:?}");
+    }
+
+    #[test]
+    fn a_letter_that_begins_at_a_whole_pixel_has_no_background() {
+        let (text, style) =
+            ("Mean throughput of flows over 1 MB, relative to TCP", letters::centred(22, BLACK));
+        let (width, height, at) = (760, 40, (380, 20));
+        let last = letters::outlines(text, &style, at).pop().expect("a letter").bounds;
+        assert!(last.min.x.fract() == 0.0, "the last letter must begin at a whole pixel: {last:?}");
+        let mut pixels = vec![255; 3 * width * height];
+        Bitmap::new(&mut pixels, (width as u32, height as u32)).draw_text(text, &style, at).expect("drawn");
+        let (right, foot) = (last.max.x as usize - 1, last.max.y as usize - 1);
+        assert_eq!(
+            pixels[3 * (foot * width + right)],
+            255,
+            "there is no ink to the right of the foot of a P"
+        );
     }
 
     #[test]

@@ -42,14 +42,17 @@ impl Kept {
         self.0.insert(origin.inputs.clone(), run);
     }
 
-    /// Copies the run whose origin is `origin` to `place`, and returns the seconds that the run took. Returns `None`,
-    /// and copies nothing, if there is no such run, if its files have changed, or if `place` exists.
+    /// Makes sure that `place` has the run whose origin is `origin`, by copying it if `place` does not exist. Returns the
+    /// seconds that the run took when it ran. Returns `None`, and copies nothing, if `place` has something else, or if
+    /// there is no such run with unchanged files.
     ///
     /// # Errors
     /// If a file cannot be read or written.
     pub(super) fn share(&self, origin: &Origin, place: &Path) -> Result<Option<f64>, Error> {
         if place.exists() {
-            return Ok(None);
+            let is_kept =
+                Manifest::finished(place).is_some() && !is_live(place)? && is_intact(place, origin)?;
+            return Ok(if is_kept { Manifest::finished(place).map(|(_, seconds)| seconds) } else { None });
         }
         let Some(run) = self.finished(origin)? else { return Ok(None) };
         copy(run, place)?;
@@ -62,9 +65,7 @@ impl Kept {
     /// If a file cannot be read.
     pub(super) fn finished(&self, origin: &Origin) -> Result<Option<&Path>, Error> {
         let Some(run) = self.0.get(&origin.inputs) else { return Ok(None) };
-        let out = Out { path: run, force: false, renamed: &|_, _| (), warned: &|_, _| Ok(()) };
-        let is_finished = out.contents()?.is_some_and(|contents| contents.is_finished(origin));
-        Ok(is_finished.then_some(run.as_path()))
+        Ok(is_intact(run, origin)?.then_some(run.as_path()))
     }
 
     /// Updates the paths of the runs' directories after the folder `from` was renamed to `to`.
@@ -75,6 +76,12 @@ impl Kept {
             }
         }
     }
+}
+
+/// True if the folder `run` has the finished run whose origin is `origin`, with unchanged files.
+fn is_intact(run: &Path, origin: &Origin) -> Result<bool, Error> {
+    let out = Out { path: run, force: false, renamed: &|_, _| (), warned: &|_, _| Ok(()) };
+    Ok(out.contents()?.is_some_and(|contents| contents.is_finished(origin)))
 }
 
 /// The folders in `folder`, sorted by name, without hidden folders. Empty if `folder` does not exist or is not a

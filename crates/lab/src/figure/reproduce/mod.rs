@@ -169,8 +169,8 @@ pub struct Reproduced {
     pub digest: u128,
     /// True if another reproduction gives the same results: no part of the figure runs live or measures time.
     pub repeats: bool,
-    /// Time in seconds that this process took to reproduce the figure, plus the times that copied runs took when they
-    /// ran. The times of finished runs that were already in the figure's own unfinished folder are not included.
+    /// Time in seconds that this process took to reproduce the figure, plus the times that runs of earlier processes
+    /// and of other figures took when they ran.
     pub seconds: f64,
 }
 
@@ -458,7 +458,7 @@ impl Session<'_> {
     }
 
     /// Simulates the cells that are not yet simulated, and reads the records of all runs. Adds to `shared_seconds` the
-    /// seconds that copied runs took when they ran.
+    /// seconds that the other runs took when they ran.
     fn simulate(&mut self, current: &Current<'_>, shared_seconds: &mut f64) -> Result<Vec<Run>, Error> {
         let cells = replicated(current.document, Some(current.figure.seeds))?;
         let folder = current.unfinished;

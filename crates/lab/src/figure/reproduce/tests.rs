@@ -527,6 +527,12 @@ fn figures_with_the_same_runs_share_them_also_between_reproductions() {
     assert_eq!([first.0, second.0], [3, 0], "the second figure runs nothing");
     assert_eq!(first.1, second.1, "copies give the digest of the runs");
     assert!(second.2 > 0.5 * first.2, "shared runs count with the time that they took: {first:?} {second:?}");
+    // So do the runs of an earlier process that was interrupted.
+    let unfinished = out.join("own/two.quick.unfinished");
+    fs::rename(out.join("own/two/runs"), &unfinished).expect("renamed");
+    fs::remove_dir_all(out.join("own/two")).expect("removed");
+    let resumed = reproduced(&figures[1], false);
+    assert!(resumed.0 == 0 && resumed.2 > 0.5 * first.2, "{first:?} {resumed:?}");
     // A run whose files have changed is not shared.
     fs::write(out.join("own/one/runs/0/log.txt"), "changed").expect("written");
     fs::remove_dir_all(out.join("own/two")).expect("removed");
