@@ -269,6 +269,26 @@ proptest! {
 }
 
 #[test]
+fn a_class_can_leave() {
+    // The refill begins at a stop of the class that has left. Only flows of the other class remain.
+    let links = [1e9; 2];
+    let flows: Vec<Spec> = (0..6_u8).map(|i| (1.0, i % 2, f64::INFINITY, vec![(0, 1.0), (1, 0.5)])).collect();
+    for way in Way::ALL {
+        let mut incremental = Incremental::new(&links);
+        let slots: Vec<usize> = flows.iter().map(|flow| insert(&mut incremental, flow)).collect();
+        incremental.settle();
+        way.choose(&mut incremental);
+        for &slot in slots.iter().step_by(2) {
+            incremental.remove(slot);
+        }
+        incremental.settle();
+        let rates: Vec<u64> =
+            slots.iter().skip(1).step_by(2).map(|&slot| incremental.rate(slot).to_bits()).collect();
+        assert_eq!(rates, from_scratch(flows.iter().skip(1).step_by(2), &links), "{way:?}");
+    }
+}
+
+#[test]
 fn a_link_that_others_leave_lets_its_flows_rise() {
     // Regression test from a rack whose flows were weighted by deadline: a flow kept the level of a link
     // after this link had free capacity again.
