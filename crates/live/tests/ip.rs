@@ -31,9 +31,14 @@ fn rack() -> Rack {
     Rack::new(&topology, |id| (parts.node)(id), &[], &Config::default()).unwrap()
 }
 
+/// The longest time that a program may run, in seconds. A program over a rack that has failed would otherwise wait for
+/// many minutes.
+const MOST: &str = "60";
+
 fn start(host: &IpHost, program: &str, arguments: &[&str]) -> Child {
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", MOST, program]).args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     host.namespace().spawn(command).unwrap_or_else(|why| panic!("{program} does not start: {why}"))
 }
 
@@ -86,7 +91,8 @@ fn unmodified_programs_run_across_a_rack() {
 fn programs(hosts: &[IpHost; 4], nodes: [NodeId; 4]) {
     let [near, far, web, other] = hosts;
     let far_address = address(nodes[1]).to_string();
-    let ping = run(near, "ping", &["-c", "5", "-i", "0.05", "-W", "2", &far_address]);
+    // With `-w`, ping waits for all five answers even if the machine is busy.
+    let ping = run(near, "ping", &["-c", "5", "-i", "0.05", "-w", "20", &far_address]);
     assert!(ping.contains("5 received"), "{ping}");
 
     let server = start(far, "iperf3", &["-s", "-1"]);

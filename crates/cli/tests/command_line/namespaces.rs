@@ -172,7 +172,7 @@ fn programs_run_across(routing: &str) {
     }
     let run = Run::start(&format!("--set scheme.routing={routing}"));
     for address in ["10.0.0.4", "fd00::4"] {
-        let ping = run.output(0, "ping", &["-c", "4", "-i", "0.05", "-W", "2", address]);
+        let ping = run.output(0, "ping", &["-c", "4", "-i", "0.05", "-w", "20", address]);
         assert!(ping.contains("4 received"), "{ping}");
     }
     fetch(&run);
