@@ -182,7 +182,13 @@ fn params(stream: &mut Stream) -> Params {
     Params {
         rho: Duration::from_us([0, 20][stream.below(2) as usize]),
         policy: [Policy::Weights, Policy::Deadline, Policy::Tenant(2)][stream.below(3) as usize],
-        start: [StartPolicy::Line, StartPolicy::Local, StartPolicy::Residual][stream.below(3) as usize],
+        start: [
+            StartPolicy::Local,
+            StartPolicy::Batch,
+            StartPolicy::Link,
+            StartPolicy::Line,
+            StartPolicy::Residual,
+        ][stream.below(5) as usize],
         selection: stream.coin().then_some(selection),
         doubt: if stream.coin() { Doubt::Always } else { Doubt::AfterFaults },
         digest_period: Duration::from_us(100),

@@ -3,7 +3,7 @@
 use crate::rack::{assert_converged, rack, random_flows, rate, torus};
 use raddle_core::{Duration, Header, LinkId, NodeId, PortId, Rate, Report, Time};
 use raddle_packet_sim::Change;
-use raddle_schemes::transport::r2c2::Params;
+use raddle_schemes::transport::r2c2::{Params, StartPolicy};
 use raddle_testkit::{flow, us};
 use raddle_topology::builders;
 use raddle_topology::routing::Protocol;
@@ -80,11 +80,7 @@ fn oracle_o9_queues_stay_bounded_under_a_vlb_permutation() {
     let topology = torus(&[8, 8]);
     let dst = |src: u32| (src % 8 + 3) % 8 + 8 * ((src / 8 + 5) % 8);
     let flows: Vec<_> = (0..64).map(|src| flow(src, src, dst(src), LONG, Time::ZERO)).collect();
-    let params = Params {
-        protocol: Protocol::Vlb,
-        start: raddle_schemes::transport::r2c2::StartPolicy::Local,
-        ..Params::default()
-    };
+    let params = Params { protocol: Protocol::Vlb, start: StartPolicy::Local, ..Params::default() };
     let peak = |limit| {
         let rack = rack(&topology, params, flows.clone(), Some(limit), vec![], None);
         rack.simulation.link_stats().iter().map(|link| link.peak_queue).max().unwrap_or(0)
@@ -193,7 +189,7 @@ fn oracle_o12_other_flows_use_the_rate_that_a_host_limited_flow_leaves() {
     flows[1].app_rate = Some(Rate::from_gbps(2));
     // With this start policy, flows have no rate limit at first. The first rates come from the first computation, which
     // includes both flows.
-    let params = Params { start: raddle_schemes::transport::r2c2::StartPolicy::Line, ..Params::default() };
+    let params = Params { start: StartPolicy::Line, ..Params::default() };
     let rack = rack(&topology, params, flows, Some(us(20_000)), vec![], None);
     let heard = rack.simulation.observer();
     let of = |lid: u32| move |packet: &raddle_core::Packet| key_of(packet) & 0xffff == lid;
@@ -213,6 +209,32 @@ fn oracle_o12_other_flows_use_the_rate_that_a_host_limited_flow_leaves() {
     // of payload).
     assert!((limited / 2.048e9 - 1.0).abs() < 0.02, "{limited}");
     assert!((open / 7.5e9 - 1.0).abs() < 0.03, "{open}");
+}
+
+#[test]
+fn start_policies_differ_in_the_flows_that_share_a_link_with_a_new_one() {
+    // All flows leave node 0 through the port in the positive x direction. Ticks are at 500 us and 1,000 us, so a tick
+    // has counted only the first flow when the third starts.
+    let topology = torus(&[8, 8, 8]);
+    let flows = [0, 600, 700].into_iter().zip(0..).map(|(at, id)| flow(id, 0, 2, LONG, us(at)));
+    let flows: Vec<_> = flows.collect();
+    for (start, gbps) in [
+        (StartPolicy::Local, 9.5 / 3.0),
+        (StartPolicy::Batch, 9.5 / 2.0),
+        (StartPolicy::Residual, 0.095),
+        (StartPolicy::Link, 10.0),
+        (StartPolicy::Line, 9.5 / 3.0),
+    ] {
+        let params = Params { start, synchronous: true, ..Params::default() };
+        let rack = rack(&topology, params, flows.clone(), Some(us(1_100)), vec![], None);
+        let first = rack.simulation.observer().reports.iter().find_map(|&(at, report)| match report {
+            Report::Paced { key, rate } if key.0 & 0xffff == 3 => Some((at, rate.as_bps_f64() / 1e9)),
+            _ => None,
+        });
+        let (at, rate) = first.expect("a rate");
+        assert_eq!(at, us(if start == StartPolicy::Line { 1_000 } else { 700 }), "{start:?}");
+        assert!((rate / gbps - 1.0).abs() < 1e-6, "{start:?}: {rate}");
+    }
 }
 
 #[test]

@@ -81,6 +81,11 @@ choices! {
         /// The rate that the new flow would have in an allocation for all known flows. The rates of other flows do not
         /// change.
         Local = "local",
+        /// The rate that the new flow would have in an allocation for itself and the flows that the last rate computation
+        /// included, without the flows that have ended since then.
+        Batch = "batch",
+        /// The rate of the fastest link of the node.
+        Link = "link",
         /// No rate limit. Only the ports pace the flow.
         Line = "line",
         /// The unused capacity on the flow's links, but at least a hundredth of the usable capacity of its slowest

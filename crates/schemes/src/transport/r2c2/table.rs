@@ -169,6 +169,15 @@ impl FlowTable {
         counted
     }
 
+    /// The flow `newcomer`, and the flows that were eligible at `then` and have not ended, in order of handle.
+    pub(super) fn batch(&self, then: Time, newcomer: u32) -> Vec<Entry> {
+        let since = Time::from_ps(then.as_ps().saturating_sub(self.lasting.as_ps()));
+        let others = self.entries.known_since(since).filter(|entry| entry.key() != newcomer);
+        let mut batch: Vec<Entry> = others.chain(self.entries.get(newcomer)).copied().collect();
+        batch.sort_unstable_by_key(Entry::key);
+        batch
+    }
+
     /// All flows, in order of handle.
     pub(crate) fn all(&self) -> Vec<Entry> {
         let mut all: Vec<Entry> = Vec::with_capacity(self.entries.len());

@@ -69,6 +69,15 @@ impl Ticks {
         is_due
     }
 
+    /// Time of the latest tick at or before `now`, whether or not the node's ticks ran at that time. The result is `now`
+    /// if rho is zero, and time zero if `now` is before the first tick.
+    pub(crate) fn latest(&self, now: Time) -> Time {
+        if self.rho == Duration::ZERO {
+            return now;
+        }
+        Time::from_ps(self.after(now).as_ps().saturating_sub(self.rho.as_ps()))
+    }
+
     fn after(&self, now: Time) -> Time {
         let phase = Time::ZERO + self.phase;
         let ticks = now.since(phase).as_ps() / self.rho.as_ps() + u64::from(now >= phase);

@@ -16,6 +16,12 @@ impl R2c2Node {
         let rate = match self.params().start {
             StartPolicy::Line => return,
             StartPolicy::Local => self.compute_all().into_iter().find(|&(other, _)| other == key),
+            StartPolicy::Batch => {
+                let batch = self.table.batch(self.plane.ticks.latest(now), key);
+                let rates = rates::rates(self.plane.params(), &self.plane.view, &batch);
+                batch.binary_search_by_key(&key, Entry::key).ok().map(|place| (key, rates[place]))
+            }
+            StartPolicy::Link => Some((key, self.plane.view.fastest_link(self.plane.id).as_bps_f64())),
             StartPolicy::Residual => {
                 let mut others = self.table.all();
                 others.retain(|other| other.key() != key);
