@@ -1,8 +1,11 @@
 //! The packet that engines carry.
 
 use crate::NodeId;
-use raddle_wire::{Class, Decoders, Error, FlowRange, Header, HeaderInfo, PacketKind, Shim};
+use raddle_wire::{Class, Decoders, Error, FlowRange, Framing, Header, HeaderInfo, PacketKind, Shim};
 use std::ops::Range;
+
+/// Size of an Ethernet header in bytes (IEEE 802.3 §3.1.1).
+const ETHERNET_HEADER: u32 = 14;
 
 /// A packet: its size, its shim and its typed header. Payload bytes are only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +23,18 @@ impl Packet {
     #[must_use]
     pub const fn new(size: u32, header: Header) -> Self {
         Self { size, shim: Shim::None, header }
+    }
+
+    /// Number of bytes of Ethernet's header and check sequence that the packet's size includes. 0 unless the packet is a
+    /// whole frame.
+    #[must_use]
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "a check sequence has 4 bytes")]
+    pub fn own_framing(&self) -> u32 {
+        match self.header.framing() {
+            Framing::Packet { .. } => 0,
+            Framing::Frame { fcs, .. } => ETHERNET_HEADER + fcs as u32,
+        }
     }
 
     /// Replaces the shim, and adjusts the size of the packet.

@@ -36,19 +36,20 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
 
     /// Serialization delay of `bytes` bytes on a link, at the link's rate for packets that are not control frames.
     fn time_for(&self, link: LinkId, bytes: u32) -> Duration {
-        time_at(self.topology(), link_rate(self.topology(), link), bytes)
+        let bytes = self.topology().link_layer().on_wire(bytes);
+        link_rate(self.topology(), link).time_for(Bytes(bytes.into()))
     }
 
     /// Serialization delay of a packet on a link. On some links, control frames are sent at another rate than other
     /// packets.
     fn time_on(&self, link: LinkId, packet: &Packet) -> Duration {
         let topology = self.topology();
-        match topology.link(link) {
-            Some(link) if link.line_rate != link.rate && packet.class() == Class::CONTROL => {
-                time_at(topology, link.line_rate, packet.size)
-            }
-            _ => self.time_for(link, packet.size),
-        }
+        let rate = match topology.link(link) {
+            Some(link) if link.line_rate != link.rate && packet.class() == Class::CONTROL => link.line_rate,
+            _ => link_rate(topology, link),
+        };
+        let layer = topology.link_layer().around(packet.own_framing());
+        rate.time_for(Bytes(layer.on_wire(packet.size).into()))
     }
 
     /// Puts a packet, whose last bit leaves at `sent`, on a link. Returns false if the runtime has no room for the
@@ -211,11 +212,6 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
             }
         }
     }
-}
-
-/// Serialization delay of a packet of `bytes` bytes at a rate, with the overhead of the topology's link layer.
-fn time_at(topology: &Topology, rate: Rate, bytes: u32) -> Duration {
-    rate.time_for(Bytes(topology.link_layer().on_wire(bytes).into()))
 }
 
 /// The rate of a link. Zero if the link does not exist.

@@ -18,6 +18,14 @@ impl LinkLayer {
     /// around a packet. Packets shorter than 46 bytes are padded to 46 bytes.
     pub const ETHERNET: Self = Self { overhead: 38, least: 84, between: 20 };
 
+    /// Returns the link layer around packets whose sizes include `own` bytes of its header and check sequence already,
+    /// such as the frames of a kernel.
+    #[must_use]
+    #[inline]
+    pub const fn around(self, own: u32) -> Self {
+        Self { overhead: self.overhead.saturating_sub(own), ..self }
+    }
+
     /// Returns the number of bytes that determine the serialization delay of a packet of `size` bytes.
     #[must_use]
     #[inline]
@@ -44,5 +52,13 @@ mod tests {
         assert_eq!([40, 46, 47, 1_500].map(|size| LinkLayer::ETHERNET.on_wire(size)), [84, 84, 85, 1_538]);
         assert_eq!([40, 1_500].map(|size| LinkLayer::ETHERNET.frame(size)), [64, 1_518]);
         assert_eq!((LinkLayer::BARE.on_wire(40), LinkLayer::BARE.frame(40)), (40, 40));
+    }
+
+    #[test]
+    fn a_header_that_a_packet_has_already_is_not_added() {
+        let around_frames = LinkLayer::ETHERNET.around(14);
+        assert_eq!([42, 60, 1_514].map(|size| around_frames.on_wire(size)), [84, 84, 1_538]);
+        assert_eq!(around_frames.frame(1_514), 1_518);
+        assert_eq!(LinkLayer::BARE.around(14).on_wire(1_514), 1_514);
     }
 }

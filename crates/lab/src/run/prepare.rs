@@ -344,6 +344,10 @@ impl Document {
                     "leave out `app_rate` or the program, or choose hosts = \"scheme\" in [engine]",
                 )
             }
+            (Some(_), false) if experiment.record.throughput.is_some() => {
+                let what = "the throughput of flows between the kernels of namespaces is not recorded";
+                ("record.throughput", what, "leave it out, or choose hosts = \"scheme\" in [engine]")
+            }
             (None, true) => {
                 let what = "[workload] is missing; only hosts in namespaces can run without a workload";
                 ("engine.hosts", what, "add [workload], or choose hosts = \"namespaces\"")

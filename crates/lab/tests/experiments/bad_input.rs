@@ -335,6 +335,14 @@ const MISTAKES: &[(&str, &str, &str)] = &[
 /// Edits of [`GOOD`] that make settings contradict each other: (mistake, edits).
 const CONTRADICTIONS: &[(&str, &[(&str, &str)])] = &[
     (
+        "throughput of flows between kernels",
+        &[
+            ("\"r2c2\"\nrouting = \"rps\"", "\"tcp-cubic\"\nrouting = \"ecmp\""),
+            ("[scheme.r2c2]\nheadroom = \"5%\"", "[record]\nthroughput = \"1 ms\""),
+            ("[engine]", "[engine]\nkind = \"live\"\nhosts = \"namespaces\""),
+        ],
+    ),
+    (
         "routing that the topology does not support",
         &[("torus", "mesh"), ("routing = \"rps\"", "routing = \"wlb\"")],
     ),

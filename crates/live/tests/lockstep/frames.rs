@@ -126,6 +126,20 @@ fn frames_cross_every_fabric_byte_for_byte() {
     }
 }
 
+#[test]
+fn a_frame_takes_its_bytes_on_the_wire_and_no_second_header() {
+    let [(routing, topology), ..] = fabrics();
+    let mut live = lockstep(&topology, routing, ());
+    let bytes = frame(0, 7, FRAMES[0], 0);
+    let full = [&bytes[..], &vec![0; 1_514 - bytes.len()]].concat();
+    live.send_frame(NodeId(0), &full).expect("a frame");
+    live.advance(Time::ZERO + Duration::from_ms(1));
+    let [(at, _)] = live.take_frames(NodeId(7))[..] else { panic!("one frame") };
+    // The frame with its check sequence, the preamble and the gap have 1,538 bytes. There are six links of 10 Gbps and
+    // 2 us.
+    assert_eq!(at, Time::ZERO + (Duration::from_ps(1_538 * 800) + Duration::from_us(2)) * 6);
+}
+
 /// Marks every packet that can carry a congestion mark.
 struct Marker;
 

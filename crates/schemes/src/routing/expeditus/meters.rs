@@ -113,13 +113,14 @@ impl Uplinks {
     /// Counts a packet that arrived at an uplink.
     #[inline]
     pub(crate) fn received(&mut self, now: Time, uplink: usize, packet: &Packet) {
-        self.dre.count(&mut self.registers[uplink].ingress, now, self.layer.frame(packet.size));
+        let bytes = self.layer.around(packet.own_framing()).frame(packet.size);
+        self.dre.count(&mut self.registers[uplink].ingress, now, bytes);
     }
 
     /// Counts a packet that leaves by an uplink.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time, uplink: usize, packet: &Packet, ports: &Ports<'_>) {
-        let bytes = self.layer.frame(packet.size);
+        let bytes = self.layer.around(packet.own_framing()).frame(packet.size);
         if self.waiting.is_some() {
             self.sent_later(now, uplink, bytes, ports);
         } else {

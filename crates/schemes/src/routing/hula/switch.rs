@@ -139,7 +139,7 @@ impl Switch {
         let by = by.rev().map(PortId).filter(|&port| Some(port) != arrival && ports.get(port).up);
         self.leaving.extend(by);
         for &port in &self.leaving {
-            self.utilisation.count(now, port, Probe::LEN as u32);
+            self.utilisation.count(now, port, Probe::LEN as u32, 0);
         }
     }
 
@@ -179,7 +179,7 @@ impl Forwarder for Switch {
             return self.take(now, probe, arrival, ports);
         }
         let Some(port) = self.port(now, packet) else { return Verdict::Drop(DropReason::NoRoute) };
-        self.utilisation.count(now, port, packet.size);
+        self.utilisation.count(now, port, packet.size, packet.own_framing());
         if !self.clock.as_mut().is_some_and(|clock| clock.pass(now)) {
             return Verdict::Forward(port);
         }

@@ -37,11 +37,12 @@ impl Utilisation {
         Self { tau, layer, estimates: vec![Estimate::default(); ports].into() }
     }
 
-    /// Counts a packet of `size` bytes that is forwarded by `port`.
+    /// Counts a packet of `size` bytes that is forwarded by `port`. `own` of these bytes are an Ethernet header and a
+    /// check sequence.
     #[inline]
-    pub(super) fn count(&mut self, now: Time, port: PortId, size: u32) {
+    pub(super) fn count(&mut self, now: Time, port: PortId, size: u32, own: u32) {
         let estimate = &mut self.estimates[port.index()];
-        let bytes = f64::from(self.layer.frame(size)) + estimate.bytes(now, self.tau);
+        let bytes = f64::from(self.layer.around(own).frame(size)) + estimate.bytes(now, self.tau);
         *estimate = Estimate { bytes, counted: now };
     }
 
@@ -73,12 +74,12 @@ mod tests {
     #[test]
     fn a_burst_fades_in_a_straight_line_and_is_gone_after_tau() {
         let mut utilisation = fresh();
-        utilisation.count(us(0), PORT, 500_000);
+        utilisation.count(us(0), PORT, 500_000, 0);
         assert_eq!(
             [0, 100, 200, 399, 400].map(|at| utilisation.of(us(at), PORT, RATE)),
             [255, 191, 127, 0, 0]
         );
-        utilisation.count(us(200), PORT, 250_000);
+        utilisation.count(us(200), PORT, 250_000, 0);
         assert_eq!([200, 300, 600].map(|at| utilisation.of(us(at), PORT, RATE)), [255, 191, 0]);
         assert_eq!(utilisation.of(us(0), PortId(0), RATE), 0);
     }
@@ -91,7 +92,7 @@ mod tests {
             let gap = Duration::from_ns(12_000 / tenths);
             let mut now = Time::ZERO;
             for _ in 0..5_000 {
-                utilisation.count(now, PORT, 1_500);
+                utilisation.count(now, PORT, 1_500, 0);
                 now += gap;
             }
             let expected = 255 * tenths / 10;
@@ -103,7 +104,7 @@ mod tests {
     #[test]
     fn more_than_line_rate_counts_as_line_rate() {
         let mut utilisation = fresh();
-        utilisation.count(us(0), PORT, 2_000_000);
+        utilisation.count(us(0), PORT, 2_000_000, 0);
         assert_eq!(utilisation.of(us(0), PORT, RATE), 255);
         assert_eq!(utilisation.of(us(0), PORT, Rate::ZERO), 255);
         assert_eq!(utilisation.of(us(0), PortId(0), Rate::ZERO), 0, "and an idle one for idle");
