@@ -1029,7 +1029,7 @@ class SchemeR2c2(TypedDict, total=False):
     select_period: str
     """interval between two selections of routing protocols (default: "1 s")"""
 
-    start: Literal["local", "line", "residual"]
+    start: Literal["local", "batch", "link", "line", "residual"]
     """rate limit of a new flow until a rate computation includes the flow (default: "local")"""
 
     synchronous: bool
