@@ -25,15 +25,15 @@ impl Packet {
         Self { size, shim: Shim::None, header }
     }
 
-    /// Number of bytes of Ethernet's header and check sequence that the packet's size includes. 0 unless the packet is a
-    /// whole frame.
+    /// Number of bytes of an Ethernet header that the packet's size includes. 0 unless the packet is a frame of a kernel,
+    /// which has no check sequence. The frames of converged Ethernet count as packets: their fabrics have links without
+    /// framing.
     #[must_use]
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "a check sequence has 4 bytes")]
     pub fn own_framing(&self) -> u32 {
         match self.header.framing() {
-            Framing::Packet { .. } => 0,
-            Framing::Frame { fcs, .. } => ETHERNET_HEADER + fcs as u32,
+            Framing::Frame { fcs: 0, .. } => ETHERNET_HEADER,
+            Framing::Frame { .. } | Framing::Packet { .. } => 0,
         }
     }
 

@@ -18,8 +18,8 @@ impl LinkLayer {
     /// around a packet. Packets shorter than 46 bytes are padded to 46 bytes.
     pub const ETHERNET: Self = Self { overhead: 38, least: 84, between: 20 };
 
-    /// Returns the link layer around packets whose sizes include `own` bytes of its header and check sequence already,
-    /// such as the frames of a kernel.
+    /// Returns the link layer around packets whose sizes include `own` bytes of its header already, such as the frames
+    /// of a kernel.
     #[must_use]
     #[inline]
     pub const fn around(self, own: u32) -> Self {

@@ -37,8 +37,7 @@ impl Utilisation {
         Self { tau, layer, estimates: vec![Estimate::default(); ports].into() }
     }
 
-    /// Counts a packet of `size` bytes that is forwarded by `port`. `own` of these bytes are an Ethernet header and a
-    /// check sequence.
+    /// Counts a packet of `size` bytes that is forwarded by `port`. `own` of these bytes are an Ethernet header.
     #[inline]
     pub(super) fn count(&mut self, now: Time, port: PortId, size: u32, own: u32) {
         let estimate = &mut self.estimates[port.index()];
