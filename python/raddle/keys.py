@@ -1435,7 +1435,7 @@ class Topology(TypedDict, total=False):
     """Format of the file. If left out, the format is `graphml` if the file's name ends in `.graphml`, `node_link` if it ends in `.json`, and `hpcc` if it ends in `.txt`. Files with other names need this key."""
 
     framing: Literal["none", "ethernet"]
-    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. (default: `"none"`)"""
+    """Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. The header is not added to frames of Linux hosts, which have one. (default: `"none"`)"""
 
     hosts: int
     """Number of hosts of the switch."""

@@ -42,7 +42,7 @@ pub use packet::Packet;
 pub use prefetch::{prefetch, prefetch_lines, prefetch_whole};
 pub use raddle_wire::credit::Credit;
 pub use raddle_wire::{
-    Class, Decoders, ExtensionHeader, FlowKey, Header, HeaderInfo, NodeId, PacketKind, Shim,
+    Class, Decoders, ExtensionHeader, FlowKey, Framing, Header, HeaderInfo, NodeId, PacketKind, Shim,
 };
 pub use stream::Stream;
 pub use totals::{Count, Drops, LinkStats, Progress, Totals};

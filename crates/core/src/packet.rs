@@ -1,11 +1,8 @@
 //! The packet that engines carry.
 
 use crate::NodeId;
-use raddle_wire::{Class, Decoders, Error, FlowRange, Framing, Header, HeaderInfo, PacketKind, Shim};
+use raddle_wire::{Class, Decoders, Error, FlowRange, Header, HeaderInfo, PacketKind, Shim};
 use std::ops::Range;
-
-/// Size of an Ethernet header in bytes (IEEE 802.3 §3.1.1).
-const ETHERNET_HEADER: u32 = 14;
 
 /// A packet: its size, its shim and its typed header. Payload bytes are only counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,18 +20,6 @@ impl Packet {
     #[must_use]
     pub const fn new(size: u32, header: Header) -> Self {
         Self { size, shim: Shim::None, header }
-    }
-
-    /// Number of bytes of an Ethernet header that the packet's size includes. 0 unless the packet is a frame of a kernel,
-    /// which has no check sequence. The frames of converged Ethernet count as packets: their fabrics have links without
-    /// framing.
-    #[must_use]
-    #[inline]
-    pub fn own_framing(&self) -> u32 {
-        match self.header.framing() {
-            Framing::Frame { fcs: 0, .. } => ETHERNET_HEADER,
-            Framing::Frame { .. } | Framing::Packet { .. } => 0,
-        }
     }
 
     /// Replaces the shim, and adjusts the size of the packet.

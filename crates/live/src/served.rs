@@ -48,8 +48,7 @@ pub(crate) trait Serve: Runtime<Slot: Carry> {
             Some(link) if link.line_rate != link.rate && packet.class() == Class::CONTROL => link.line_rate,
             _ => link_rate(topology, link),
         };
-        let layer = topology.link_layer().around(packet.own_framing());
-        rate.time_for(Bytes(layer.on_wire(packet.size).into()))
+        rate.time_for(Bytes(topology.link_layer().on_wire_of(packet).into()))
     }
 
     /// Puts a packet, whose last bit leaves at `sent`, on a link. Returns false if the runtime has no room for the

@@ -33,11 +33,11 @@ fn rack() -> Rack {
 
 /// The longest time that a program may run, in seconds. A program over a rack that has failed would otherwise wait for
 /// many minutes.
-const MOST: &str = "60";
+const TIME_LIMIT: &str = "60";
 
 fn start(host: &IpHost, program: &str, arguments: &[&str]) -> Child {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", MOST, program]).args(arguments);
+    command.args(["--kill-after=5", TIME_LIMIT, program]).args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     host.namespace().spawn(command).unwrap_or_else(|why| panic!("{program} does not start: {why}"))
 }

@@ -21,7 +21,8 @@ keys! {
         LINK_RATE: Rate = Key::new("link_rate").above_zero();
         /// Propagation delay of each link. Required for every built-in kind except `file`.
         LINK_DELAY: Duration = Key::new("link_delay");
-        /// Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet.
+        /// Extra bytes of each packet on a link: `none`, or the preamble, header, checksum and gap of Ethernet. The
+        /// header is not added to frames of Linux hosts, which have one.
         FRAMING: LinkLayer = Key::new("framing").or("\"none\"");
         /// Links with a reduced rate.
         SLOW_LINKS: Tables = Key::new("slow").table(&SLOW).example("[{ from = 0, to = 1, rate = \"2.5 Gbps\" }]");

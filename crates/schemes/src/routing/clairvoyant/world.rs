@@ -47,7 +47,7 @@ impl World {
     /// Adds a packet to the load of the link by which the packet leaves.
     #[inline]
     pub(super) fn sent(&mut self, now: Time, link: LinkId, packet: &Packet) {
-        let bytes = self.topology.link_layer().around(packet.own_framing()).frame(packet.size);
+        let bytes = self.topology.link_layer().frame_of(packet);
         self.dre.count(&mut self.registers[link.index()], now, bytes);
     }
 

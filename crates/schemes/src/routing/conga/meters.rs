@@ -35,8 +35,7 @@ impl Meters {
     /// Counts a packet that leaves by `port`.
     #[inline]
     pub(super) fn count(&mut self, now: Time, port: PortId, packet: &Packet) {
-        let bytes = self.layer.around(packet.own_framing()).frame(packet.size);
-        self.dre.count(&mut self.registers[self.place(port)], now, bytes);
+        self.dre.count(&mut self.registers[self.place(port)], now, self.layer.frame_of(packet));
     }
 
     /// The load of the link at `port`.

@@ -113,14 +113,13 @@ impl Uplinks {
     /// Counts a packet that arrived at an uplink.
     #[inline]
     pub(crate) fn received(&mut self, now: Time, uplink: usize, packet: &Packet) {
-        let bytes = self.layer.around(packet.own_framing()).frame(packet.size);
-        self.dre.count(&mut self.registers[uplink].ingress, now, bytes);
+        self.dre.count(&mut self.registers[uplink].ingress, now, self.layer.frame_of(packet));
     }
 
     /// Counts a packet that leaves by an uplink.
     #[inline]
     pub(crate) fn sent(&mut self, now: Time, uplink: usize, packet: &Packet, ports: &Ports<'_>) {
-        let bytes = self.layer.around(packet.own_framing()).frame(packet.size);
+        let bytes = self.layer.frame_of(packet);
         if self.waiting.is_some() {
             self.sent_later(now, uplink, bytes, ports);
         } else {

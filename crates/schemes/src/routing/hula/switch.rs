@@ -10,7 +10,7 @@ use crate::routing::next_hops::{NextHops, ShortestPaths};
 use raddle_core::{
     DropReason, Duration, Forwarder, Header, LinkId, NodeId, Packet, PortId, Ports, Time, Verdict,
 };
-use raddle_topology::Clos;
+use raddle_topology::{Clos, LinkLayer};
 use raddle_wire::hula::Probe;
 use std::sync::Arc;
 
@@ -24,6 +24,7 @@ pub(super) struct Switch {
     hosts_per_tor: u32,
     pub(super) best: BestHops,
     pub(super) utilisation: Utilisation,
+    layer: LinkLayer,
     /// The first port to another switch. At an edge switch, this is the first port to a switch above.
     below: u16,
     /// The first port to a switch above. At a core, which has no such port, this equals `end`.
@@ -82,7 +83,6 @@ impl Switch {
         let is_tor = clos.level(node) == 1;
         let above = clos.uplinks(clos.level(node));
         let tors = (clos.hosts() / hosts_per_tor) as usize;
-        let layer = paths.topology().link_layer();
         Self {
             next_hops: NextHops::new(node, paths),
             salt: salt(seed, node),
@@ -90,7 +90,8 @@ impl Switch {
             hosts: clos.hosts(),
             hosts_per_tor,
             best: BestHops::new(tors, ageing),
-            utilisation: Utilisation::new(above.end.into(), tau, layer),
+            utilisation: Utilisation::new(above.end.into(), tau),
+            layer: paths.topology().link_layer(),
             below: if is_tor { above.start } else { 0 },
             above: above.start,
             end: above.end,
@@ -139,7 +140,7 @@ impl Switch {
         let by = by.rev().map(PortId).filter(|&port| Some(port) != arrival && ports.get(port).up);
         self.leaving.extend(by);
         for &port in &self.leaving {
-            self.utilisation.count(now, port, Probe::LEN as u32, 0);
+            self.utilisation.count(now, port, self.layer.frame(Probe::LEN as u32));
         }
     }
 
@@ -179,7 +180,7 @@ impl Forwarder for Switch {
             return self.take(now, probe, arrival, ports);
         }
         let Some(port) = self.port(now, packet) else { return Verdict::Drop(DropReason::NoRoute) };
-        self.utilisation.count(now, port, packet.size, packet.own_framing());
+        self.utilisation.count(now, port, self.layer.frame_of(packet));
         if !self.clock.as_mut().is_some_and(|clock| clock.pass(now)) {
             return Verdict::Forward(port);
         }

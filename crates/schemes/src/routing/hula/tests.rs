@@ -101,7 +101,7 @@ impl Net {
         let (_, link) =
             self.topology.links_from(NodeId(from)).find(|(_, link)| link.to.0 == to).expect("neighbours");
         let port = link.from_port;
-        self.at(NodeId(from)).utilisation.count(now, port, percent * 5_000, 0);
+        self.at(NodeId(from)).utilisation.count(now, port, percent * 5_000);
     }
 
     /// The ports that a switch selects for packets of 60 flows to a host.

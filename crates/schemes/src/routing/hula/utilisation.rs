@@ -4,13 +4,11 @@
 //! rate R the estimate settles at R · tau.
 
 use raddle_core::{Duration, PortId, Rate, Time};
-use raddle_topology::LinkLayer;
 
 /// One estimate per egress port.
 #[derive(Debug)]
 pub(super) struct Utilisation {
     tau: Duration,
-    layer: LinkLayer,
     estimates: Box<[Estimate]>,
 }
 
@@ -33,15 +31,15 @@ impl Estimate {
 
 impl Utilisation {
     /// Estimates for `ports` ports with time constant `tau`.
-    pub(super) fn new(ports: usize, tau: Duration, layer: LinkLayer) -> Self {
-        Self { tau, layer, estimates: vec![Estimate::default(); ports].into() }
+    pub(super) fn new(ports: usize, tau: Duration) -> Self {
+        Self { tau, estimates: vec![Estimate::default(); ports].into() }
     }
 
-    /// Counts a packet of `size` bytes that is forwarded by `port`. `own` of these bytes are an Ethernet header.
+    /// Counts a packet that is forwarded by `port`, in a frame of `frame` bytes.
     #[inline]
-    pub(super) fn count(&mut self, now: Time, port: PortId, size: u32, own: u32) {
+    pub(super) fn count(&mut self, now: Time, port: PortId, frame: u32) {
         let estimate = &mut self.estimates[port.index()];
-        let bytes = f64::from(self.layer.around(own).frame(size)) + estimate.bytes(now, self.tau);
+        let bytes = f64::from(frame) + estimate.bytes(now, self.tau);
         *estimate = Estimate { bytes, counted: now };
     }
 
@@ -67,18 +65,18 @@ mod tests {
 
     /// Two idle ports. The time constant is 400 us, in which a link of 10 Gb/s carries 500,000 bytes.
     fn fresh() -> Utilisation {
-        Utilisation::new(2, Duration::from_us(400), LinkLayer::BARE)
+        Utilisation::new(2, Duration::from_us(400))
     }
 
     #[test]
     fn a_burst_fades_in_a_straight_line_and_is_gone_after_tau() {
         let mut utilisation = fresh();
-        utilisation.count(us(0), PORT, 500_000, 0);
+        utilisation.count(us(0), PORT, 500_000);
         assert_eq!(
             [0, 100, 200, 399, 400].map(|at| utilisation.of(us(at), PORT, RATE)),
             [255, 191, 127, 0, 0]
         );
-        utilisation.count(us(200), PORT, 250_000, 0);
+        utilisation.count(us(200), PORT, 250_000);
         assert_eq!([200, 300, 600].map(|at| utilisation.of(us(at), PORT, RATE)), [255, 191, 0]);
         assert_eq!(utilisation.of(us(0), PortId(0), RATE), 0);
     }
@@ -91,7 +89,7 @@ mod tests {
             let gap = Duration::from_ns(12_000 / tenths);
             let mut now = Time::ZERO;
             for _ in 0..5_000 {
-                utilisation.count(now, PORT, 1_500, 0);
+                utilisation.count(now, PORT, 1_500);
                 now += gap;
             }
             let expected = 255 * tenths / 10;
@@ -103,7 +101,7 @@ mod tests {
     #[test]
     fn more_than_line_rate_counts_as_line_rate() {
         let mut utilisation = fresh();
-        utilisation.count(us(0), PORT, 2_000_000, 0);
+        utilisation.count(us(0), PORT, 2_000_000);
         assert_eq!(utilisation.of(us(0), PORT, RATE), 255);
         assert_eq!(utilisation.of(us(0), PORT, Rate::ZERO), 255);
         assert_eq!(utilisation.of(us(0), PortId(0), Rate::ZERO), 0, "and an idle one for idle");
