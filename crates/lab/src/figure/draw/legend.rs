@@ -179,7 +179,7 @@ pub(super) fn marker(i: usize, at: (i32, i32), sizes: &Sizes) -> Polygon<(i32, i
     ];
     let half = |length: i32| length * sizes.line.cast_signed() / 2;
     let corner = |&(x, y): &(i32, i32)| (at.0 + half(x), at.1 + half(y));
-    let points: Vec<(i32, i32)> = shapes[i % shapes.len()].iter().map(corner).collect();
+    let points: Vec<(i32, i32)> = shapes[Sizes::shape(i)].iter().map(corner).collect();
     Polygon::new(points, sizes.colour(i).filled())
 }
 

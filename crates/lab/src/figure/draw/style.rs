@@ -266,9 +266,15 @@ impl Sizes {
         self.palette[i % self.palette.len()]
     }
 
+    /// The number of the marker and of the dashes of the i-th curve. Colors and shapes take turns, and both begin anew
+    /// after twelve curves. The shapes then move on by one, so that 24 curves differ.
+    pub(super) const fn shape(i: usize) -> usize {
+        (i + i / COLOURS.len()) % DASHES.len()
+    }
+
     /// The length of a dash and of the gap after it on the i-th curve, in pixels; `None` if the curve is solid.
     pub(super) fn dash(&self, i: usize) -> Option<(u32, u32)> {
-        let dash = DASHES[i % DASHES.len()].filter(|_| self.is_dashed);
+        let dash = DASHES[Self::shape(i)].filter(|_| self.is_dashed);
         dash.map(|(dash, gap)| (dash * self.line, gap * self.line))
     }
 
@@ -312,6 +318,16 @@ mod tests {
         assert_eq!(slides.chart, (1_920, 1_080));
         let own = Look { size: Some((4.0, 2.5)), ..paper };
         assert_eq!(own.sizes(100).chart, (400, 250));
+    }
+
+    #[test]
+    fn no_two_of_many_curves_have_the_same_colour_and_shape() {
+        for style in [Style::Screen, Style::Paper, Style::Slides] {
+            let sizes = Look { style: Some(style), ..Look::default() }.sizes(144);
+            let looks: Vec<_> = (0..24).map(|i| (sizes.colour(i), Sizes::shape(i))).collect();
+            let differ = |(i, look)| looks[..i].iter().all(|other| other != look);
+            assert!(looks.iter().enumerate().all(differ), "{style:?}");
+        }
     }
 
     #[test]
