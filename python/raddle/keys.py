@@ -1694,8 +1694,8 @@ class WorkloadSizes2(TypedDict, total=False):
 Workload = TypedDict(
     "Workload",
     {
-        # Algorithm of the collective operation. (default: the operation's first algorithm in `raddle list workloads`)
-        "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "ring", "ring", "bruck", "recursive_doubling", "pairwise", "bruck"],
+        # Algorithm of the collective operation, or of the all-reduce in the skeleton `is`. (default: the operation's first algorithm in `raddle list workloads`)
+        "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "recursive_halving", "ring", "ring", "bruck", "recursive_doubling", "ring", "recursive_halving", "pairwise", "bruck"],
         # Rate at which the application of each flow produces bytes. If left out, all bytes are available at the flow's start.
         "app_rate": str,
         # Start times of drawn flows.
@@ -1703,7 +1703,7 @@ Workload = TypedDict(
         # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
         "class": Literal["S", "W", "A", "B", "C", "D"],
         # A collective operation of all ranks.
-        "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "alltoall"],
+        "collective": Literal["barrier", "broadcast", "reduce", "gather", "scatter", "allreduce", "allgather", "reduce_scatter", "alltoall"],
         # If true, ranks of `halo` also send to neighbors across the edges and corners of their blocks. (default: `false`)
         "corners": bool,
         # Deadlines of drawn flows. If left out, flows have no deadlines.

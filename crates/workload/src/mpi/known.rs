@@ -1,5 +1,6 @@
 //! Communication skeletons of known programs, by name.
 
+use super::collectives::Algorithm;
 use super::nas::{Bt, Cg, Class, Ft, Is, Mg};
 use super::{Communication, Halo, Skeleton, check_ranks};
 use crate::WorkloadError;
@@ -10,6 +11,8 @@ use std::sync::Arc;
 enum Build {
     /// A NAS benchmark: its default class, and the constructor.
     Nas(Class, fn(Class, u32) -> Result<Arc<dyn Communication>, WorkloadError>),
+    /// IS, with its default class.
+    Sort(Class),
     Halo(fn(u32) -> Result<Halo, WorkloadError>),
 }
 
@@ -37,9 +40,16 @@ impl Known {
     #[must_use]
     pub fn class(&self) -> Option<Class> {
         match self.build {
-            Build::Nas(class, _) => Some(class),
+            Build::Nas(class, _) | Build::Sort(class) => Some(class),
             Build::Halo(_) => None,
         }
+    }
+
+    /// True if the program sums long vectors over all ranks, so that [`skeleton_with`](Self::skeleton_with) can choose
+    /// the algorithm.
+    #[must_use]
+    pub fn sums_vectors(&self) -> bool {
+        matches!(self.build, Build::Sort(_))
     }
 
     /// Returns the program's skeleton for `ranks` ranks. Uses the default class if `class` is `None`.
@@ -48,9 +58,27 @@ impl Known {
     /// # Errors
     /// If the program cannot run on this number of ranks, or the number is not 2 to 2^20.
     pub fn skeleton(&self, class: Option<Class>, ranks: u32) -> Result<Skeleton, WorkloadError> {
+        self.skeleton_with(class, ranks, None)
+    }
+
+    /// Returns the program's skeleton, as [`skeleton`](Self::skeleton) does, but long vectors are summed by this
+    /// all-reduce. Uses recursive doubling if `sums` is `None`. Programs without long vectors ignore `sums`.
+    ///
+    /// # Errors
+    /// As for [`skeleton`](Self::skeleton).
+    pub fn skeleton_with(
+        &self,
+        class: Option<Class>,
+        ranks: u32,
+        sums: Option<Algorithm>,
+    ) -> Result<Skeleton, WorkloadError> {
         check_ranks(ranks.into())?;
         match self.build {
             Build::Nas(usual, build) => Ok(build(class.unwrap_or(usual), ranks)?.into()),
+            Build::Sort(usual) => {
+                let is = Is::new(class.unwrap_or(usual), ranks)?;
+                Ok(Skeleton::new(is.with_sums(sums)))
+            }
             Build::Halo(build) => Ok(Skeleton::new(build(ranks)?)),
         }
     }
@@ -84,7 +112,7 @@ pub const KNOWN: [Known; 9] = [
         summary: "NAS IS (integer sort): sums of bucket sizes, and an all-to-all exchange; the number of \
                   ranks must be a power of two",
         scale: Some(1_000),
-        build: Build::Nas(Class::A, |class, ranks| Ok(Arc::new(Is::new(class, ranks)?))),
+        build: Build::Sort(Class::A),
     },
     Known {
         name: "mg",

@@ -51,7 +51,7 @@ keys! {
         GOAL: String = Key::new("goal").example("\"is.B.64.goal\"");
         /// A collective operation of all ranks.
         COLLECTIVE: Name = Key::new("collective").example("\"allreduce\"").registered("collective operation", collectives);
-        /// Algorithm of the collective operation.
+        /// Algorithm of the collective operation, or of the all-reduce in the skeleton `is`.
         ALGORITHM: Name = Key::new("algorithm")
             .computed("the operation's first algorithm in `raddle list workloads`")
             .example("\"ring\"")

@@ -10,7 +10,7 @@ use crate::experiment::problem::Problem;
 use crate::experiment::section::Section;
 use raddle_core::Bytes;
 use raddle_workload::WorkloadError;
-use raddle_workload::mpi::collectives::{ALGORITHMS, Collective};
+use raddle_workload::mpi::collectives::{ALGORITHMS, Algorithm, Collective};
 use raddle_workload::mpi::nas::Class;
 use raddle_workload::mpi::{Halo, KNOWN, Known, Skeleton};
 
@@ -49,7 +49,8 @@ fn read_known(section: &mut Section<'_>, known: &Known) -> Result<Skeleton, Prob
             Some(section.choose_or(&CLASS, &Class::ALL, usual)?)
         }
     };
-    known.skeleton(class, ranks).map_err(|error| refused(section, &RANKS, &error))
+    let sums = if known.sums_vectors() { Some(read_algorithm(section, "allreduce")?) } else { None };
+    known.skeleton_with(class, ranks, sums).map_err(|error| refused(section, &RANKS, &error))
 }
 
 fn read_halo(section: &mut Section<'_>) -> Result<Skeleton, Problem> {
@@ -71,10 +72,7 @@ pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Pro
     let mut operations: Vec<_> = ALGORITHMS.iter().map(|a| (a.operation, a.operation)).collect();
     operations.dedup();
     let operation = section.choose(&COLLECTIVE, &operations)?;
-    let algorithms: Vec<_> =
-        ALGORITHMS.into_iter().filter(|a| a.operation == operation).map(|a| (a.name, a)).collect();
-    let usual = algorithms.first().map(|&(name, _)| name);
-    let algorithm = section.choose_or(&ALGORITHM, &algorithms, usual)?;
+    let algorithm = read_algorithm(section, operation)?;
     let ranks = section.read(&RANKS)?;
     // A barrier has no `size`, since its messages carry no data. The value 1 has no effect.
     let Bytes(bytes) = if operation == "barrier" { Bytes(1) } else { section.read(&SIZE)? };
@@ -84,6 +82,13 @@ pub(super) fn read_collective(section: &mut Section<'_>) -> Result<Skeleton, Pro
         refused(section, key, &error)
     })?;
     read_rhythm(section, Skeleton::new(collective))
+}
+
+/// Reads the algorithm for an operation, or takes the operation's first algorithm.
+fn read_algorithm(section: &mut Section<'_>, operation: &str) -> Result<Algorithm, Problem> {
+    let algorithms: Vec<_> = Algorithm::of(operation).map(|algorithm| (algorithm.name, algorithm)).collect();
+    let usual = algorithms.first().map(|&(name, _)| name);
+    section.choose_or(&ALGORITHM, &algorithms, usual)
 }
 
 /// Reads the number of iterations, and the time for which ranks compute in each iteration.

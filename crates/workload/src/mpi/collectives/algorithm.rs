@@ -1,6 +1,6 @@
 //! Collective algorithms by name, and programs that run one of them repeatedly.
 
-use super::{Group, binomial, bruck, dissemination, pairwise, recursive_doubling, ring};
+use super::{Group, binomial, bruck, dissemination, pairwise, recursive_doubling, recursive_halving, ring};
 use crate::WorkloadError;
 use crate::mpi::check_ranks;
 use crate::mpi::step::after;
@@ -21,7 +21,7 @@ pub struct Algorithm {
 
 /// All algorithms. The first algorithm listed for an operation is its default in experiments. The root of each tree is
 /// the first rank.
-pub const ALGORITHMS: [Algorithm; 12] = [
+pub const ALGORITHMS: [Algorithm; 15] = [
     algorithm("barrier", "dissemination", |group, _| Box::new(dissemination::barrier(group))),
     algorithm("broadcast", "binomial", |group, bytes| Box::new(binomial::broadcast(group, 0, bytes))),
     algorithm("reduce", "binomial", |group, bytes| Box::new(binomial::reduce(group, 0, bytes))),
@@ -29,6 +29,9 @@ pub const ALGORITHMS: [Algorithm; 12] = [
     algorithm("scatter", "binomial", |group, bytes| Box::new(binomial::scatter(group, 0, bytes))),
     algorithm("allreduce", "recursive_doubling", |group, bytes| {
         Box::new(recursive_doubling::allreduce(group, bytes))
+    }),
+    algorithm("allreduce", "recursive_halving", |group, bytes| {
+        Box::new(recursive_halving::allreduce(group, bytes))
     }),
     algorithm("allreduce", "ring", |group, bytes| Box::new(ring::allreduce(group, bytes))),
     algorithm("allgather", "ring", |group, bytes| Box::new(ring::allgather(group, bytes))),
@@ -39,12 +42,31 @@ pub const ALGORITHMS: [Algorithm; 12] = [
             Box::new(recursive_doubling::allgather(group, bytes))
         })
     },
+    algorithm("reduce_scatter", "ring", |group, bytes| Box::new(ring::reduce_scatter(group, bytes))),
+    Algorithm {
+        powers_of_two: true,
+        ..algorithm("reduce_scatter", "recursive_halving", |group, bytes| {
+            Box::new(recursive_halving::reduce_scatter(group, bytes))
+        })
+    },
     algorithm("alltoall", "pairwise", |group, bytes| Box::new(pairwise::alltoall(group, bytes))),
     algorithm("alltoall", "bruck", |group, bytes| Box::new(bruck::alltoall(group, bytes))),
 ];
 
 const fn algorithm(operation: &'static str, name: &'static str, steps: fn(Group, u64) -> Steps) -> Algorithm {
     Algorithm { operation, name, powers_of_two: false, steps }
+}
+
+impl Algorithm {
+    /// Returns the algorithms for a collective operation. The first algorithm is the default.
+    pub fn of(operation: &str) -> impl Iterator<Item = Self> {
+        ALGORITHMS.into_iter().filter(move |algorithm| algorithm.operation == operation)
+    }
+
+    /// Returns the steps of one member of `group`. [`Collective::new`] says what `bytes` means.
+    pub(in crate::mpi) fn steps(&self, group: Group, bytes: u64) -> Steps {
+        (self.steps)(group, bytes)
+    }
 }
 
 /// A program in which all ranks perform one collective operation repeatedly.
@@ -94,7 +116,7 @@ impl Communication for Collective {
     }
 
     fn iteration(&self, rank: u32, compute: Duration) -> Steps {
-        Box::new(after(compute, (self.algorithm.steps)(Group::world(rank, self.ranks), self.bytes)))
+        Box::new(after(compute, self.algorithm.steps(Group::world(rank, self.ranks), self.bytes)))
     }
 }
 

@@ -6,9 +6,11 @@ mod algorithm;
 pub mod binomial;
 pub mod bruck;
 pub mod dissemination;
+mod fold;
 mod group;
 pub mod pairwise;
 pub mod recursive_doubling;
+pub mod recursive_halving;
 pub mod ring;
 #[cfg(test)]
 mod tests;

@@ -13,18 +13,28 @@ pub fn allgather(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send 
 /// All-reduce: each member contributes `bytes` bytes, and receives the combination of all contributions. The data is
 /// divided into one part per member. The parts are combined during the first pass around the ring and distributed
 /// during the second pass.
-#[allow(clippy::cast_possible_truncation, reason = "a part is at most as large as the data")]
 pub fn allreduce(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    passes(group, bytes, 2 * group.size().saturating_sub(1), 0)
+}
+
+/// Reduce-scatter: each member contributes `bytes` bytes, and receives its own part of the combination of all
+/// contributions. The parts are combined during one pass around the ring.
+pub fn reduce_scatter(group: Group, bytes: u64) -> impl Iterator<Item = Step> + Send {
+    passes(group, bytes, group.size().saturating_sub(1), 1)
+}
+
+/// In round r, a member sends the part that is r + `behind` positions before its own part. It receives the part
+/// that precedes the sent part.
+#[allow(clippy::cast_possible_truncation, reason = "a part is at most as large as the data")]
+fn passes(group: Group, bytes: u64, rounds: u32, behind: u32) -> impl Iterator<Item = Step> + Send {
     let members = u64::from(group.size());
     let part = move |place: u64| {
         let end = |part: u64| (u128::from(bytes) * u128::from(part) / u128::from(members)) as u64;
         let part = place % members;
         end(part + 1) - end(part)
     };
-    (0..2 * group.size().saturating_sub(1)).map(move |round| {
-        // In round r, a member sends the part that is r positions before its own part. It receives the part
-        // that precedes the sent part.
-        let sent = u64::from(group.me()) + 2 * members - u64::from(round);
+    (0..rounds).map(move |round| {
+        let sent = u64::from(group.me()) + 2 * members - u64::from(round + behind);
         pass(group, round, part(sent), part(sent - 1))
     })
 }

@@ -1,4 +1,4 @@
-use super::{Group, binomial, bruck, dissemination, pairwise, recursive_doubling, ring};
+use super::{Group, binomial, bruck, dissemination, pairwise, recursive_doubling, recursive_halving, ring};
 use crate::mpi::step::Steps;
 use crate::mpi::testing::{play, sent};
 use std::collections::BTreeSet;
@@ -16,10 +16,12 @@ fn everybody(steps: impl Fn(Group) -> Steps) -> impl Fn(u32) -> Vec<BTreeSet<u32
 
 #[test]
 fn every_rank_receives_the_data_of_every_rank() {
-    let collectives: [fn(Group) -> Steps; 8] = [
+    let collectives: [fn(Group) -> Steps; 10] = [
         |group| Box::new(dissemination::barrier(group)),
         |group| Box::new(recursive_doubling::allreduce(group, 100)),
+        |group| Box::new(recursive_halving::allreduce(group, 100)),
         |group| Box::new(ring::allreduce(group, 100)),
+        |group| Box::new(ring::reduce_scatter(group, 100)),
         |group| Box::new(ring::allgather(group, 100)),
         |group| Box::new(bruck::allgather(group, 100)),
         |group| Box::new(bruck::alltoall(group, 100)),
@@ -36,7 +38,8 @@ fn every_rank_receives_the_data_of_every_rank() {
     }
     for ranks in [1, 2, 4, 8, 16] {
         let doubling = everybody(|group| Box::new(recursive_doubling::allgather(group, 100)));
-        assert_eq!(doubling(ranks), all(ranks));
+        let halving = everybody(|group| Box::new(recursive_halving::reduce_scatter(group, 100)));
+        assert_eq!([doubling(ranks), halving(ranks)], [all(ranks), all(ranks)]);
     }
 }
 
@@ -88,7 +91,12 @@ fn messages_and_bytes_of_a_member_are_those_of_the_algorithm() {
     assert_eq!(sent(Box::new(recursive_doubling::allreduce(member(2, 12), 100))), (1, 100));
     assert_eq!(sent(Box::new(recursive_doubling::allreduce(member(3, 12), 100))), (4, 400));
     assert_eq!(sent(Box::new(recursive_doubling::allreduce(member(9, 12), 100))), (3, 300));
+    assert_eq!(sent(Box::new(recursive_halving::allreduce(member(5, 8), 1000))), (6, 2 * (500 + 250 + 125)));
+    assert_eq!(sent(Box::new(recursive_halving::allreduce(member(2, 12), 1000))), (1, 1000));
+    assert_eq!(sent(Box::new(recursive_halving::allreduce(member(3, 12), 1000))), (7, 1000 + 2 * 875));
     assert_eq!(sent(Box::new(ring::allreduce(member(5, 8), 1000))), (14, 2 * 7 * 125));
+    assert_eq!(sent(Box::new(ring::reduce_scatter(member(5, 8), 1000))), (7, 7 * 125));
+    assert_eq!(sent(Box::new(recursive_halving::reduce_scatter(member(5, 8), 1000))), (3, 500 + 250 + 125));
     assert_eq!(sent(Box::new(ring::allgather(member(5, 8), 100))), (7, 700));
     assert_eq!(sent(Box::new(recursive_doubling::allgather(member(5, 8), 100))), (3, 700));
     assert_eq!(sent(Box::new(bruck::allgather(member(5, 12), 100))), (4, 1100));
@@ -102,6 +110,67 @@ fn messages_and_bytes_of_a_member_are_those_of_the_algorithm() {
 fn the_parts_on_a_ring_add_up_to_the_whole_message() {
     let total: u64 = (0..7).map(|rank| sent(Box::new(ring::allreduce(Group::world(rank, 7), 1000))).1).sum();
     assert_eq!(total, 2 * 6 * 1000);
+}
+
+/// specifications/ai.md §2.6 with four members and one byte a block: first half of the data to the member two places
+/// away, a quarter to the neighbour, and back.
+#[test]
+fn halving_goes_from_far_to_near_and_back() {
+    let steps = recursive_halving::allreduce(Group::world(1, 4), 4);
+    let sends: Vec<_> = steps.map(|step| (step.sends[0].peer, step.sends[0].bytes)).collect();
+    assert_eq!(sends, [(3, 2), (0, 1), (0, 1), (3, 2)]);
+}
+
+/// All members but one must hear of each byte of the result, or give their share of it. So n members together send the
+/// data n - 1 times in a reduce-scatter, and twice as often in an all-reduce, also if 1,000 is not divisible by n.
+#[test]
+fn the_parts_by_halving_add_up_to_the_whole_message() {
+    let total = |steps: fn(Group) -> Steps, ranks| -> u64 {
+        (0..ranks).map(|rank| sent(steps(Group::world(rank, ranks))).1).sum()
+    };
+    assert_eq!(total(|group| Box::new(recursive_halving::allreduce(group, 1000)), 16), 2 * 15 * 1000);
+    assert_eq!(total(|group| Box::new(recursive_halving::reduce_scatter(group, 1000)), 16), 15 * 1000);
+    assert_eq!(total(|group| Box::new(ring::reduce_scatter(group, 1000)), 7), 6 * 1000);
+}
+
+/// specifications/ai.md §2.2: member r sends block r - k - 1 in step k. Blocks of 100 bytes have 14 or 15 bytes each.
+#[test]
+fn a_ring_ends_with_each_members_own_part() {
+    let last = |me| ring::reduce_scatter(Group::world(me, 7), 100).last().map(|step| step.receives[0].bytes);
+    let parts: Vec<_> = (0..7).map(last).collect();
+    let own: Vec<_> = (0..7).map(|part| Some(100 * (part + 1) / 7 - 100 * part / 7)).collect();
+    assert_eq!(parts, own);
+}
+
+/// specifications/ai.md §2.12, for 4 and for 6 members that have 12,000 bytes: the messages of all members, and the bytes
+/// that the busiest member sends.
+#[test]
+fn oracle_2_12_messages_and_bytes() {
+    type Row = (fn(Group, u64) -> Steps, [(usize, u64); 2]);
+    let rows: [Row; 9] = [
+        (|group, bytes| Box::new(ring::allreduce(group, bytes)), [(24, 18_000), (60, 20_000)]),
+        (|group, bytes| Box::new(recursive_doubling::allreduce(group, bytes)), [(8, 24_000), (12, 36_000)]),
+        (|group, bytes| Box::new(recursive_halving::allreduce(group, bytes)), [(16, 18_000), (20, 30_000)]),
+        (|group, bytes| Box::new(ring::reduce_scatter(group, bytes)), [(12, 9_000), (30, 10_000)]),
+        (|group, bytes| Box::new(ring::allgather(group, share(group, bytes))), [(12, 9_000), (30, 10_000)]),
+        (|group, bytes| Box::new(bruck::allgather(group, share(group, bytes))), [(8, 9_000), (18, 10_000)]),
+        (|group, bytes| Box::new(binomial::broadcast(group, 0, bytes)), [(3, 24_000), (5, 36_000)]),
+        (
+            |group, bytes| Box::new(pairwise::alltoall(group, share(group, bytes))),
+            [(12, 9_000), (30, 10_000)],
+        ),
+        (|group, bytes| Box::new(bruck::alltoall(group, share(group, bytes))), [(8, 12_000), (18, 14_000)]),
+    ];
+    fn share(group: Group, bytes: u64) -> u64 {
+        bytes / u64::from(group.size())
+    }
+    for (i, (steps, expected)) in rows.into_iter().enumerate() {
+        let all = [4, 6].map(|ranks| {
+            let members = (0..ranks).map(|rank| sent(steps(Group::world(rank, ranks), 12_000)));
+            members.fold((0, 0), |(messages, most), (more, bytes)| (messages + more, most.max(bytes)))
+        });
+        assert_eq!(all, expected, "row {i}");
+    }
 }
 
 #[test]

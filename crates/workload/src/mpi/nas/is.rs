@@ -4,7 +4,7 @@
 use super::keys::histograms;
 use super::{Class, measured, power_of_two};
 use crate::WorkloadError;
-use crate::mpi::collectives::{Group, pairwise, recursive_doubling};
+use crate::mpi::collectives::{Algorithm, Group, pairwise, recursive_doubling};
 use crate::mpi::step::after;
 use crate::mpi::{Communication, Steps};
 use raddle_core::Duration;
@@ -28,6 +28,8 @@ pub struct Is {
     ranks: u32,
     /// Bytes that rank `i` sends to rank `j`, at index `i * ranks + j`.
     bytes: Arc<[u64]>,
+    /// The algorithm that sums the bucket counts; recursive doubling if `None`.
+    sums: Option<Algorithm>,
 }
 
 impl Is {
@@ -53,7 +55,14 @@ impl Is {
                 row[owner] += u64::from(count) * INTEGER;
             }
         }
-        Ok(Self { class, ranks, bytes: bytes.into() })
+        Ok(Self { class, ranks, bytes: bytes.into(), sums: None })
+    }
+
+    /// The same skeleton, with this algorithm for all-reduce, or recursive doubling if it is `None`. MPICH sums vectors of more than 2,048
+    /// bytes by `recursive_halving`, and the bucket counts take more than that.
+    #[must_use]
+    pub fn with_sums(self, sums: Option<Algorithm>) -> Self {
+        Self { sums, ..self }
     }
 }
 
@@ -89,7 +98,11 @@ impl Communication for Is {
     fn iteration(&self, rank: u32, compute: Duration) -> Steps {
         let world = Group::world(rank, self.ranks);
         let buckets: u64 = 1 << self.class.of(&CLASSES).1;
-        let sums = recursive_doubling::allreduce(world, (buckets + TESTED) * INTEGER);
+        let size = (buckets + TESTED) * INTEGER;
+        let sums: Steps = match self.sums {
+            Some(algorithm) => algorithm.steps(world, size),
+            None => Box::new(recursive_doubling::allreduce(world, size)),
+        };
         let counts = pairwise::alltoall(world, INTEGER);
         let (bytes, ranks) = (Arc::clone(&self.bytes), self.ranks);
         let keys = pairwise::alltoallv(world, move |from, to| bytes[(from * ranks + to) as usize]);
