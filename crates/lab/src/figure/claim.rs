@@ -26,6 +26,10 @@ pub(super) struct Claim {
     changed: Option<String>,
 }
 
+/// A claim is judged by its number alone, whatever the bounds of its range, if the half-width of the 95% interval is at
+/// most this share of the number.
+const DECIDES: f64 = 0.05;
+
 /// The text of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Described {
@@ -69,7 +73,8 @@ keys! {
         ACCEPT: Vec<f64> = Key::new("accept").computed("at least 0 if `take` is `rise` or `fall`; at least 1 if the measure has `order` or `lead` and `take` is `least`").example("[2.0, 5.0]");
         /// Largest accepted half-width of the 95% confidence interval over seeds, in the unit of the claim's number. If
         /// the number combines several points, this holds for each point. A claim with a larger half-width, or without
-        /// an interval, is not measured.
+        /// an interval, is not measured. Without this key, a claim is not measured if the interval contains a bound of
+        /// `accept` and its half-width is more than 5% of the number.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
         /// The reason for the range.
         WHY: String = Key::new("why").required();
@@ -190,8 +195,8 @@ pub struct Outcome {
     /// The part of the claim that was changed after results were seen, with the day and the reason.
     pub changed: Option<String>,
     /// True if the claim holds. `None` if it was not measured. A claim was not measured if its number is missing and a
-    /// live run of the figure was not faithful. A claim with a number was not measured if the claim limits the interval
-    /// over seeds, and this interval is too wide or missing.
+    /// live run of the figure was not faithful. A claim with a number was not measured if the interval over seeds is too
+    /// wide to judge the claim. If the claim limits this interval, it was not measured without an interval either.
     pub ok: Option<bool>,
 }
 
@@ -243,10 +248,18 @@ fn verdict(ok: Option<bool>, deviates: bool, calibrated: bool) -> &'static str {
 
 impl Claim {
     /// The verdict on a number of this claim, by the claim's marks (`deviates` and `calibrated`). `ok` is true if the
-    /// number is in the range. A deviation counts only if `is_shown` is true for what shows its cause.
-    pub(super) fn verdict(&self, ok: bool, is_shown: impl Fn(&str) -> bool) -> &'static str {
+    /// number is in the range, and `None` if it was not measured. A deviation counts only if `is_shown` is true for what
+    /// shows its cause.
+    pub(super) fn verdict(&self, ok: Option<bool>, is_shown: impl Fn(&str) -> bool) -> &'static str {
         let deviates = self.deviation.as_ref().is_some_and(|deviation| is_shown(&deviation.shown_by));
-        verdict(Some(ok), deviates, self.calibrated)
+        verdict(ok, deviates, self.calibrated)
+    }
+
+    /// True unless this half-width of the 95% interval over seeds leaves open whether the claim holds. Always true for a
+    /// claim with a limit of its own (`widest`).
+    pub(super) fn is_decided(&self, measured: Option<f64>, margin: Option<f64>) -> bool {
+        let undecided = |(measured, margin)| self.undecided(measured, margin).is_some();
+        self.widest.is_some() || !measured.zip(margin).is_some_and(undecided)
     }
 
     /// The figure or the claim that shows the cause of the deviation, if the claim is known not to hold.
@@ -307,7 +320,12 @@ impl Claim {
         let live = LiveRuns::of(self.number.runs(runs));
         let is_faithful = live.others.is_empty();
         let measured = self.number.of(runs, Seeds::All).filter(|_| is_faithful);
-        let vague = self.widest.filter(|_| measured.is_some()).and_then(|most| self.vague(most, runs));
+        let spread = spread(runs, |seeds| self.number.of(runs, seeds)).filter(|_| is_faithful);
+        let margin = spread.and_then(|spread| spread.margin);
+        let vague = measured.and_then(|measured| match self.widest {
+            Some(most) => self.vague(most, runs),
+            None => self.undecided(measured, margin?),
+        });
         // A number can be missing because the run with which another run is compared is not faithful. So the claim
         // counts as not measured if its number is missing and any run of the figure is not faithful.
         let was_measured = vague.is_none() && (measured.is_some() || !runs.iter().any(Run::is_unfaithful));
@@ -318,7 +336,7 @@ impl Claim {
             says: self.says.clone(),
             paper: self.paper,
             measured,
-            spread: spread(runs, |seeds| self.number.of(runs, seeds)).filter(|_| is_faithful),
+            spread,
             samples: self.number.fewest_samples(runs),
             remark: live.remark().or(vague).or_else(|| self.number.remark(runs)),
             live: (live != LiveRuns::default()).then_some(live),
@@ -350,6 +368,17 @@ impl Claim {
             }
             Some(_) => None,
         }
+    }
+
+    /// The reason why the interval leaves open whether the claim holds; `None` if it does not. `margin` is the half-width
+    /// of the 95% interval over seeds. Like [`vague`](Self::vague), but for a claim that does not limit the interval.
+    fn undecided(&self, measured: f64, margin: f64) -> Option<String> {
+        let is_within = |bound: &f64| (measured - bound).abs() < margin;
+        let bound = [self.accept.0, self.accept.1].into_iter().find(is_within)?;
+        (margin > DECIDES * measured.abs()).then(|| {
+            let (margin, bound) = (shown_margin(margin), shown(bound));
+            format!("the 95% interval over seeds (±{margin}) contains the bound {bound}, and more than ±5% is too wide to decide")
+        })
     }
 
     /// Returns an error if the figure or the claim that shows the cause of a deviation does not exist. `exists` is true
@@ -507,6 +536,22 @@ mod tests {
         assert_eq!(
             (outcome.ok, outcome.remark.as_deref()),
             (None, Some("no confidence interval: at least two seeds must give a number"))
+        );
+    }
+
+    #[test]
+    fn an_interval_that_contains_a_bound_measures_nothing_unless_it_is_short() {
+        let judged = |of: [f64; 2]| claim("", "").judge("figure", &runs([of; 4], "faithful"));
+        // Reductions by 0.8 to 0.78, by 0.6 to 0.58 (± 0.13), and by 0.5 to 0.498 (± 0.013); 0.5 is the bound.
+        assert_eq!(
+            [[2.0, 2.2], [4.0, 4.2], [5.0, 5.02]].map(|of| judged(of).ok),
+            [Some(false), None, Some(true)]
+        );
+        let remark = judged([4.0, 4.2]).remark.expect("a reason");
+        assert!(remark.contains("±0.13) contains the bound 0.5"), "{remark}");
+        assert_eq!(
+            claim("", "widest = 0.2").judge("figure", &runs([[4.0, 4.2]; 4], "faithful")).ok,
+            Some(false)
         );
     }
 }

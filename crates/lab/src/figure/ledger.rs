@@ -78,7 +78,7 @@ impl Judged {
     }
 
     /// Replaces the verdict by the verdict that the same number has with the marks of the claim today. A deviation counts
-    /// only if `is_shown` is true for what shows its cause. The verdict stays if there was no number, or if
+    /// only if `is_shown` is true for what shows its cause. The verdict stays if the claim was not measured, or if
     /// the claim has another range today.
     fn mark_anew(&mut self, claim: &Claim, is_shown: impl Fn(&str) -> bool) {
         let ok = match &*self.verdict {
@@ -87,6 +87,7 @@ impl Judged {
             _ => return,
         };
         if self.accept == bounds(claim.accept()) {
+            let ok = claim.is_decided(self.measured, self.margin95).then_some(ok);
             claim.verdict(ok, is_shown).clone_into(&mut self.verdict);
         }
     }
@@ -362,7 +363,7 @@ mod tests {
 
     #[test]
     fn recorded_results_have_the_marks_of_today() {
-        let marked = |recorded: &str, most: f64, mark: &str, shown: &[&str]| {
+        let marked_with = |margin: Option<f64>, recorded: &str, most: f64, mark: &str, shown: &[&str]| {
             let text = format!(
                 "[[claim]]\nid = \"a\"\nsection = \"1\"\nsays = \"\"\nwhy = \"\"\naccept = [0, 0.5]\n{mark}\n\
                  measure = {{ of = \"fct\", stat = \"mean\" }}\n"
@@ -372,7 +373,7 @@ mod tests {
                 id: "a".to_owned(),
                 paper: None,
                 measured: Some(0.7),
-                margin95: None,
+                margin95: margin,
                 accept: [Some(0.0), Some(most)],
                 verdict: recorded.to_owned(),
             };
@@ -380,6 +381,8 @@ mod tests {
             result.mark_anew(&claims[0], |figure| shown.contains(&figure));
             result.verdict
         };
+        let marked =
+            |recorded: &str, most, mark: &str, shown: &[&str]| marked_with(None, recorded, most, mark, shown);
         let deviates = "deviates = { cause = \"b\", shown_by = \"p/fig2\" }";
         let shown = &["p/fig2"];
         assert_eq!(marked("FAILS", 0.5, deviates, shown), "deviates");
@@ -390,6 +393,11 @@ mod tests {
         assert_eq!(marked("holds", 0.5, deviates, shown), "holds");
         assert_eq!(marked("holds", 0.5, "calibrated = true", shown), "calibrated");
         assert_eq!(marked("not measured", 0.5, deviates, shown), "not measured");
+        assert_eq!(marked("FAILS", 0.5, "widest = 1.0", shown), "FAILS", "the claim has a limit of its own");
+        assert_eq!(
+            [0.1, 0.3].map(|margin| marked_with(Some(margin), "FAILS", 0.5, "", shown)),
+            ["FAILS", "not measured"]
+        );
     }
 
     #[test]
