@@ -118,7 +118,8 @@ cases = [{{ label = "case", set = [{set}] }}]
     fn a_controller_computes_once_a_tick_or_once_an_event() {
         let ticks = r#""scheme.r2c2-central.push=tick", "scheme.r2c2-central.rho=100us", "scheme.r2c2-central.synchronous=true""#;
         assert_eq!(counted("r2c2-central", ticks).expect("a number"), 10.0);
-        let events = r#""scheme.r2c2-central.push=event""#;
+        // The interval is longer than the run, so that no period of demand estimation ends.
+        let events = r#""scheme.r2c2-central.push=event", "scheme.r2c2-central.rho=1s""#;
         assert_eq!(counted("r2c2-central", events).expect("a number"), 9.0);
     }
 
