@@ -15,6 +15,9 @@ use raddle_schemes::transport::r2c2::{self, Fabric, R2c2Node};
 use raddle_schemes::transport::r2c2_central::{self, CentralNode};
 use std::sync::Arc;
 
+/// Makes the host of a node.
+type MakeHost = Box<dyn Fn(NodeId) -> Box<dyn Host>>;
+
 /// Counts the rate computations of every case with every seed.
 pub(super) fn count(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
     each_case(section, context, computations)
@@ -36,7 +39,7 @@ fn computations(
     let is_packet = engine.kind == EngineKind::Packet;
     let plan = Plan::new(&prepared.topology, &scheme.routing, &scheme.settings, seed);
     // The run's own nodes have a fabric that cannot be reached. These nodes replace them.
-    let (fabric, host): (_, Box<dyn Fn(NodeId) -> Box<dyn Host>>) = match scheme.transport.info.name {
+    let (fabric, host): (_, MakeHost) = match scheme.transport.info.name {
         "r2c2" if is_packet => {
             let fabric = Fabric::new(&prepared.topology, r2c2::Params::of(&plan));
             let of_nodes = Arc::clone(&fabric);
