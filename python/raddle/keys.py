@@ -72,7 +72,7 @@ ClaimMeasure = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "lateness", "value"],
         # Labels in the order in which their numbers should decrease: the smallest ratio of a number to the next number.
         "order": list[str],
         # Lists of labels: the points of other sweeps at which the contrast is computed.
@@ -325,7 +325,7 @@ PlotEach = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "lateness", "value"],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
         # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
@@ -377,7 +377,7 @@ Plot = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "lateness", "value"],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
         "ratio_to": Any,
         # Labels of another run, which has this run's labels in all other sweeps. The statistic is divided by the statistic of that run.
@@ -1330,7 +1330,7 @@ Search = TypedDict(
         # Largest value that counts with `stat = "share"`.
         "most": float,
         # The quantity that is measured. (default: `"value"`)
-        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "value"],
+        "of": Literal["fct", "sender_fct", "met", "slowdown", "unfinished", "goodput", "assigned_rate", "reorder_peak", "peak_queue", "data_bytes", "control_bytes", "paused", "active_flows", "active_flows_of_source", "active_flows_of_link", "imbalance", "throughput", "in_order", "late_share", "port_changes", "jitter", "throughput_of_interval", "queue_length", "congestion_period", "ports_in_use", "makespan", "lateness", "value"],
         # The first value and an upper limit for the last value. The first value is assumed to hold and is never tried.
         "range": list[float],
         # Labels of another run, which has this run's labels in all other sweeps. The value of each flow or link is divided by the value in that run.
@@ -1967,7 +1967,7 @@ class Compute(TypedDict, total=False):
     """Share of its value that the estimator loses in each interval. (default: `0.1`)"""
 
     cases: list[ComputeCases] | list[ComputeCases2]
-    """`allocation`: The examples. `path-selection`: The cases."""
+    """`allocation`: The examples. `rate-computations`, `path-selection`: The cases."""
 
     dims: list[int]
     """Number of nodes in each dimension."""
@@ -1994,7 +1994,7 @@ class Compute(TypedDict, total=False):
     """Size of a controller's message without its rates."""
 
     headroom: float | str
-    """`rate-overhead`: Share of each link's rate that the allocation leaves free. (default: `0.05`) `selection`: Share of each link's rate that the allocation leaves free. (default: `0.0`)"""
+    """`rate-overhead`, `counted-flows`: Share of each link's rate that the allocation leaves free. (default: `0.05`) `selection`: Share of each link's rate that the allocation leaves free. (default: `0.0`)"""
 
     instances: int
     """`selection`: Number of permutations for each share. `searches`, `search-landscape`: Number of random starts and, with random pairs, of sets of flows, for each workload."""
@@ -2005,7 +2005,7 @@ class Compute(TypedDict, total=False):
     intervals: list[str]
     """Intervals between rate computations, or between decays of a load estimate."""
 
-    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "rate-replay", "forwarding-cost", "selection", "searches", "search-landscape", "header-limits", "load-estimate", "path-selection", "paths", "routes", "link-weights", "messages"]
+    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "counted-flows", "rate-computations", "rate-replay", "forwarding-cost", "selection", "searches", "search-landscape", "header-limits", "load-estimate", "path-selection", "paths", "routes", "link-weights", "messages"]
     """The kind of computation."""
 
     large: str

@@ -94,25 +94,53 @@ impl Replay {
     #[must_use]
     pub fn overheads(&self, trace: &[Lifetime], rho: Duration, samples: Samples) -> [Vec<f64>; 3] {
         let mut overheads = [const { Vec::new() }; 3];
-        let (from, until) = window(trace);
-        let a_node = usize::try_from(until.since(from).as_ps() / rho.as_ps()).unwrap_or(usize::MAX);
-        let nodes = samples.ticks.div_ceil(a_node.saturating_sub(2).max(1)) as u64;
         let every = samples.ticks.div_ceil(samples.reference.max(1)).max(1);
-        for node in 0..nodes {
-            let phase = Duration::from_ps(rho.as_ps() / nodes * node);
-            let mut computations = Computations::new(self);
-            let mut ticks = Ticks::new(trace, from + phase, rho);
-            computations.tick(trace, ticks.next_flows(), true);
-            while ticks.now + rho < until && overheads[1].len() < samples.ticks {
-                let with_reference = overheads[1].len().is_multiple_of(every);
-                let times = computations.tick(trace, ticks.next_flows(), with_reference);
-                for (overheads, time) in overheads.iter_mut().zip(times) {
-                    overheads.extend(time.map(|seconds| 100.0 * seconds / rho.as_secs_f64()));
-                }
+        let mut computations = Computations::new(self);
+        at_ticks(trace, rho, samples.ticks, |tick, places| {
+            let Some(tick) = tick else {
+                computations = Computations::new(self);
+                computations.tick(trace, places, true);
+                return;
+            };
+            let times = computations.tick(trace, places, tick.is_multiple_of(every));
+            for (overheads, time) in overheads.iter_mut().zip(times) {
+                overheads.extend(time.map(|seconds| 100.0 * seconds / rho.as_secs_f64()));
             }
-        }
+        });
         overheads.iter_mut().for_each(|sample| stats::sort(sample));
         overheads
+    }
+}
+
+/// Number of flows that a computation counts at each of up to `ticks` ticks, sorted. The ticks are those of
+/// [`Replay::overheads`].
+///
+/// # Panics
+/// If `rho` is zero.
+#[must_use]
+pub fn counted(trace: &[Lifetime], rho: Duration, ticks: usize) -> Vec<f64> {
+    let mut counts = Vec::new();
+    at_ticks(trace, rho, ticks, |tick, places| counts.extend(tick.map(|_| places.len() as f64)));
+    stats::sort(&mut counts);
+    counts
+}
+
+/// Calls `compute` at up to `ticks` ticks of a replay of `trace`, with the number of the tick and the flows that count,
+/// as indices into the trace. [`Replay::overheads`] describes the replay. The first tick of each node has no number.
+fn at_ticks(trace: &[Lifetime], rho: Duration, ticks: usize, mut compute: impl FnMut(Option<usize>, &[u32])) {
+    let (from, until) = window(trace);
+    let a_node = usize::try_from(until.since(from).as_ps() / rho.as_ps()).unwrap_or(usize::MAX);
+    let nodes = ticks.div_ceil(a_node.saturating_sub(2).max(1)) as u64;
+    let mut numbers = 0..ticks;
+    for node in 0..nodes {
+        let phase = Duration::from_ps(rho.as_ps() / nodes * node);
+        let mut of_node = Ticks::new(trace, from + phase, rho);
+        compute(None, of_node.next_flows());
+        while of_node.now + rho < until
+            && let Some(number) = numbers.next()
+        {
+            compute(Some(number), of_node.next_flows());
+        }
     }
 }
 
@@ -264,5 +292,16 @@ mod tests {
             assert_eq!(overheads.each_ref().map(Vec::len), [10, 50, 50], "{rho} us");
             assert!(overheads.iter().flatten().all(|&percent| percent > 0.0));
         }
+    }
+
+    #[test]
+    fn longer_intervals_count_fewer_flows() {
+        // A flow starts every microsecond and lasts 40 us. So 40 flows are active at any time, and those that started
+        // after the previous tick do not count.
+        let trace: Vec<Lifetime> = (0..1_000).map(|i| lifetime(i, i + 40)).collect();
+        let counts = |rho| counted(&trace, Duration::from_us(rho), 20);
+        assert_eq!(counts(10), [30.0; 20]);
+        assert_eq!(counts(25), [15.0; 20]);
+        assert_eq!(counts(50), [0.0; 20]);
     }
 }

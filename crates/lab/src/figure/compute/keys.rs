@@ -336,6 +336,17 @@ static KINDS: &[Kind] = &[
         keys: &[&RATE_TOPOLOGY, &RATE_HEADROOM, &SEED, &TICKS, &INTERVALS, &TRACES],
     },
     Kind {
+        name: "counted-flows",
+        words: "number of flows that one rate computation counts",
+        keys: &[&RATE_TOPOLOGY, &RATE_HEADROOM, &SEED, &TICKS, &INTERVALS, &TRACES],
+    },
+    Kind {
+        name: "rate-computations",
+        words: "number of rate computations of all nodes of R2C2, or of its central controller, in the \
+                experiment in this file",
+        keys: &[&RUN_CASES, &RUN_SEEDS],
+    },
+    Kind {
         name: "rate-replay",
         words: "processor time of rate computations, and delay in handling packets and timers, in live \
                 nodes that replay the experiment in this file",

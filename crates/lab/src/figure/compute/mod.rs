@@ -13,6 +13,7 @@ mod messages;
 mod parallel;
 mod path_selection;
 mod paths;
+mod rate_computations;
 mod rate_overhead;
 mod rate_replay;
 mod routes;
@@ -21,14 +22,14 @@ mod selection;
 
 pub(crate) use keys::COMPUTE;
 
-use super::runs::{Data, Run};
+use super::runs::{Data, Run, SEED};
 use crate::experiment::keys::{Key, Name, Tables};
 use crate::experiment::{
     COMPUTES, Cause, Document, FIGURE_TABLES, FOLDER, Problem, ROOT, Section, TopologySpec,
 };
 use keys::{
-    DIMS, FABRIC_LABEL, FABRIC_SEED, FABRIC_TOPOLOGY, FABRICS, KIND, PATTERN, PATTERN_LABEL, PATTERN_LIST,
-    PATTERNS, PROTOCOL, SCHEME_LABEL, SCHEMES,
+    CASE_SET, DIMS, FABRIC_LABEL, FABRIC_SEED, FABRIC_TOPOLOGY, FABRICS, KIND, PATTERN, PATTERN_LABEL,
+    PATTERN_LIST, PATTERNS, PROTOCOL, RUN_CASES, RUN_LABEL, RUN_SEEDS, SCHEME_LABEL, SCHEMES,
 };
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, BuildError};
@@ -71,7 +72,7 @@ impl Computation {
     }
 }
 
-const COMPUTATIONS: [(&str, Computation); 18] = [
+const COMPUTATIONS: [(&str, Computation); 20] = [
     ("throughput-fraction", Computation::alone(|section, _| throughput(section))),
     ("allocation", Computation::alone(|section, _| allocation::rates(section))),
     ("broadcast-overhead", Computation::alone(|section, _| broadcast::overhead(section))),
@@ -81,6 +82,8 @@ const COMPUTATIONS: [(&str, Computation); 18] = [
         "rate-overhead",
         Computation::alone(|section, context| rate_overhead::measure(section, context.document)),
     ),
+    ("counted-flows", Computation::alone(|section, context| rate_overhead::count(section, context.document))),
+    ("rate-computations", Computation { compute: rate_computations::count, has_experiment: true }),
     ("rate-replay", Computation { compute: rate_replay::measure, has_experiment: true }),
     ("forwarding-cost", Computation { compute: forwarding_cost::measure, has_experiment: true }),
     ("selection", Computation::alone(|section, context| selection::compare(section, context.threads))),
@@ -124,6 +127,33 @@ pub(super) fn compute(
 /// A run with these pairs of sweep and label.
 fn run(labels: &[(&str, &str)], data: Data) -> Run {
     Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
+}
+
+/// Computes the `quantities` of every case in `cases` with each of the section's seeds. A case is the figure's own
+/// experiment with other values of some keys. A quantity is a name and a number.
+fn each_case<'a>(
+    section: &mut Section<'_>,
+    context: &Context<'_>,
+    quantities: impl Fn(&Section<'_>, &Context<'_>, &Document) -> Result<Vec<(&'a str, f64)>, Problem>,
+) -> Result<Vec<Run>, Problem> {
+    let seeds = section.read(&RUN_SEEDS)?;
+    let mut runs = Vec::new();
+    for mut case in needed(section, &RUN_CASES)? {
+        let (label, set) = (case.read(&RUN_LABEL)?, case.read(&CASE_SET)?);
+        case.finish()?;
+        let document = context.document.clone().with_overrides(set.iter().map(String::as_str))?;
+        let first = document.prepare()?.experiment.engine.seed;
+        for seed in (first..).take(seeds as usize).take_while(|_| !context.is_stopped()) {
+            let with_seed = format!("engine.seed={seed}");
+            let document = document.clone().with_overrides([with_seed.as_str()])?;
+            let seed = seed.to_string();
+            for (quantity, number) in quantities(section, context, &document)? {
+                let labels = [("quantity", quantity), ("case", &label), (SEED, &seed)];
+                runs.push(run(&labels, Data::Number(number)));
+            }
+        }
+    }
+    Ok(runs)
 }
 
 /// The tables of the list at `key`, which is required.

@@ -384,6 +384,7 @@ impl Measure {
                 (0..).zip(self.series(run)).map(|(i, (_, value))| (i, value)).collect()
             }
             Of::Makespan => records.makespan_ms.map(|makespan| (0, makespan)).into_iter().collect(),
+            Of::Lateness => records.lateness_us.map(|lateness| (0, lateness)).into_iter().collect(),
             Of::Value => Vec::new(),
         }
     }
@@ -426,7 +427,7 @@ impl Measure {
     /// The number of values in the smallest sample of a run at these points; `None` if there is no such run, or if each
     /// run gives only one number.
     pub(super) fn fewest_samples(&self, runs: &[Run], points: &[Labels]) -> Option<usize> {
-        let gives_one = matches!(self.of, Of::Value | Of::Makespan);
+        let gives_one = matches!(self.of, Of::Value | Of::Makespan | Of::Lateness);
         let at = |labels: &Labels| replicas(runs, labels).map(|run| self.compared(run, runs).len()).min();
         points.iter().filter_map(at).min().filter(|_| !gives_one)
     }

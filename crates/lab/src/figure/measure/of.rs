@@ -49,12 +49,14 @@ pub(in crate::figure) enum Of {
     PortsInUse,
     /// Time at which the slowest rank of a program ended, in milliseconds. Programs that did not end have no value.
     Makespan,
+    /// Median time for which packets of a live run are late at a node, in microseconds of real time.
+    Lateness,
     /// The number that a computation or a search gave, or each of the times that a computation measured.
     Value,
 }
 
 impl Of {
-    pub(super) const NAMES: [(&'static str, Self); 27] = [
+    pub(super) const NAMES: [(&'static str, Self); 28] = [
         ("fct", Self::Fct),
         ("sender_fct", Self::SenderFct),
         ("met", Self::Met),
@@ -81,6 +83,7 @@ impl Of {
         ("congestion_period", Self::CongestionPeriod),
         ("ports_in_use", Self::PortsInUse),
         ("makespan", Self::Makespan),
+        ("lateness", Self::Lateness),
         ("value", Self::Value),
     ];
 
@@ -113,6 +116,7 @@ impl Of {
             Self::CongestionPeriod => ("time for which a port is congested", "us"),
             Self::PortsInUse => ("ports at which data waits", ""),
             Self::Makespan => ("makespan", "ms"),
+            Self::Lateness => ("real time for which a packet is late at a node, median", "us"),
             Self::Value => ("value", ""),
         }
     }
@@ -121,7 +125,12 @@ impl Of {
     pub(super) fn is_of_flows(self) -> bool {
         let of_others = matches!(
             self,
-            Self::ActiveFlows | Self::ActiveFlowsOfSource | Self::Imbalance | Self::Makespan | Self::Value
+            Self::ActiveFlows
+                | Self::ActiveFlowsOfSource
+                | Self::Imbalance
+                | Self::Makespan
+                | Self::Lateness
+                | Self::Value
         );
         !of_others && !self.is_of_links()
     }

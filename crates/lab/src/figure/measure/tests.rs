@@ -132,6 +132,15 @@ fn deadlines_are_met_by_flows_that_have_them() {
 }
 
 #[test]
+fn lateness_is_of_live_runs() {
+    let late = |lateness_us| {
+        let data = Data::Records(Records { lateness_us, ..Records::default() });
+        of(Of::Lateness, Stat::Mean).number(&[Run { data, ..run("A", "0", &[]) }], &[], Seeds::All)
+    };
+    assert_eq!((late(Some(0.5)), late(None)), (Some(0.5), None));
+}
+
+#[test]
 fn a_makespan_is_of_programs_that_came_to_their_end() {
     let ended = |makespan_ms| {
         let data = Data::Records(Records { makespan_ms, ..Records::default() });

@@ -79,6 +79,9 @@ pub(crate) struct Records {
     pub(crate) makespan_ms: Option<f64>,
     /// The [verdict](raddle_live::rack::Verdict) on a live run; `None` for other runs.
     pub(crate) verdict: Option<String>,
+    /// Median delay of a live run's packets, in microseconds of real time: from a packet's due time at a node until the
+    /// node handled the packet. `None` for other runs.
+    pub(crate) lateness_us: Option<f64>,
 }
 
 impl Records {
@@ -101,6 +104,7 @@ impl Records {
             queue_lengths: over_time::queue_lengths(&directory.join(directory::QUEUE_LENGTHS))?,
             makespan_ms: makespan_ms(&directory.join(directory::RANKS))?,
             verdict: verdict(directory)?,
+            lateness_us: lateness_us(directory)?,
         })
     }
 
@@ -139,6 +143,12 @@ pub(crate) fn is_faithful(verdict: &str) -> bool {
 fn verdict(directory: &Path) -> Result<Option<String>, Error> {
     let summary = kept_summary::read(directory)?;
     Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
+}
+
+/// Median lateness of the packets of the run in this directory, in microseconds; `None` if it was not a live run.
+fn lateness_us(directory: &Path) -> Result<Option<f64>, Error> {
+    let summary = kept_summary::read(directory)?;
+    Ok(summary["fidelity"]["lateness_p50_ns"].as_f64().map(|ns| ns / 1e3))
 }
 
 /// Tier and imbalance of each sample after the first arrival of a flow and up to the last arrival. If all flows arrive

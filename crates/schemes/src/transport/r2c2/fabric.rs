@@ -12,6 +12,7 @@ use raddle_topology::Topology;
 use raddle_topology::routing::{Protocol, Routing};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The fabric with a given set of links down.
@@ -26,9 +27,16 @@ pub(crate) struct View {
     /// Results of rate computations for the flows that have been known for a whole interval. These results are
     /// separate, so that each computation starts from the result of a similar table.
     pub(super) memo_of_lasting: RateMemo,
+    /// Number of rate computations of all nodes in all views of the fabric.
+    computations: Arc<AtomicU64>,
 }
 
 impl View {
+    /// Counts one rate computation of a node, even if another node has already computed the result.
+    pub(super) fn count_computation(&self) {
+        self.computations.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The protocol that flows of protocol `wanted` use in this view. If `wanted` needs a torus or a mesh, and failures
     /// have destroyed this structure, the flows use random packet spraying.
     pub(super) fn feasible(&self, wanted: Protocol) -> Protocol {
@@ -64,13 +72,27 @@ pub struct Fabric {
     pub(crate) params: Params,
     topology: Arc<Topology>,
     views: Mutex<FxHashMap<Vec<LinkId>, Weak<View>>>,
+    /// Number of rate computations of all nodes.
+    computations: Arc<AtomicU64>,
 }
 
 impl Fabric {
     /// The fabric of a topology whose nodes have the parameters `params`.
     #[must_use]
     pub fn new(topology: &Arc<Topology>, params: Params) -> Arc<Self> {
-        Arc::new(Self { params, topology: Arc::clone(topology), views: Mutex::default() })
+        Arc::new(Self {
+            params,
+            topology: Arc::clone(topology),
+            views: Mutex::default(),
+            computations: Arc::default(),
+        })
+    }
+
+    /// Number of rate computations that the nodes have made. A result that nodes share counts once for each node, as
+    /// each node of a real rack computes it.
+    #[must_use]
+    pub fn computations(&self) -> u64 {
+        self.computations.load(Ordering::Relaxed)
     }
 
     /// The view of the fabric without the links in `down`.
@@ -94,6 +116,7 @@ impl Fabric {
             routing: Routing::new(topology),
             memo: RateMemo::default(),
             memo_of_lasting: RateMemo::default(),
+            computations: Arc::clone(&self.computations),
         });
         views.retain(|_, view| view.strong_count() > 0);
         views.insert(key, Arc::downgrade(&view));

@@ -65,6 +65,7 @@ pub(super) fn rates_at_tick(params: &Params, view: &View, table: &[Entry]) -> Ar
 }
 
 fn rates_by(memo: &RateMemo, params: &Params, view: &View, table: &[Entry]) -> Arc<[f64]> {
+    view.count_computation();
     let known = locked(&memo.known)
         .iter()
         .rev()

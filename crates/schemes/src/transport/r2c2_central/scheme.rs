@@ -49,39 +49,54 @@ parameters! {
     }
 }
 
-fn params(plan: &Plan<'_>) -> Result<Params, Unfit> {
-    let Parameters { controller, push, rho, headroom, only_lasting, synchronous, mtu, nic_packets, hop_bits } =
-        Parameters::of(plan.settings);
-    let controller = NodeId(controller);
-    if controller.index() >= plan.topology.node_count() || !plan.topology.is_host(controller) {
-        return Err(Unfit {
-            key: format!("scheme.{}.controller", INFO.name),
-            problem: format!("`controller` must be a host of the topology (got node {controller})"),
-            hint: "give the number of a host, such as 0".into(),
-        });
+impl Params {
+    /// The parameters of the nodes in a plan.
+    ///
+    /// # Errors
+    /// If the controller's node is not a host.
+    pub fn of(plan: &Plan<'_>) -> Result<Self, Unfit> {
+        let Parameters {
+            controller,
+            push,
+            rho,
+            headroom,
+            only_lasting,
+            synchronous,
+            mtu,
+            nic_packets,
+            hop_bits,
+        } = Parameters::of(plan.settings);
+        let controller = NodeId(controller);
+        if controller.index() >= plan.topology.node_count() || !plan.topology.is_host(controller) {
+            return Err(Unfit {
+                key: format!("scheme.{}.controller", INFO.name),
+                problem: format!("`controller` must be a host of the topology (got node {controller})"),
+                hint: "give the number of a host, such as 0".into(),
+            });
+        }
+        let r2c2 = r2c2::Params {
+            protocol: setup::protocol(plan),
+            rho,
+            headroom,
+            only_lasting,
+            synchronous,
+            mtu,
+            nic_packets,
+            hop_bits,
+            trees: 1, // no node uses a broadcast tree
+            ..r2c2::Params::default()
+        };
+        Ok(Self { r2c2, controller, push })
     }
-    let r2c2 = r2c2::Params {
-        protocol: setup::protocol(plan),
-        rho,
-        headroom,
-        only_lasting,
-        synchronous,
-        mtu,
-        nic_packets,
-        hop_bits,
-        trees: 1, // no node uses a broadcast tree
-        ..r2c2::Params::default()
-    };
-    Ok(Params { r2c2, controller, push })
 }
 
 /// The fluid model of R2C2. The model leaves out the traffic and the delay of the controller's messages.
 fn fluid(plan: &Plan<'_>) -> Result<Sharing, Unfit> {
-    Ok(setup::fluid(plan, &params(plan)?.r2c2))
+    Ok(setup::fluid(plan, &Params::of(plan)?.r2c2))
 }
 
 fn build(plan: &Plan<'_>) -> Result<Built, Unfit> {
-    let params = params(plan)?;
+    let params = Params::of(plan)?;
     setup::check(plan, INFO.name, &params.r2c2)?;
     let seed = plan.seed;
     Ok(setup::build(plan, params.r2c2, move |fabric, id| {
