@@ -105,9 +105,14 @@ impl Entry {
         }
     }
 
+    /// The verdicts on all claims.
+    fn verdicts(&self) -> impl Iterator<Item = &str> {
+        self.claims.iter().map(|claim| &*claim.verdict)
+    }
+
     /// The differences between these results and the newer results `now`, one sentence for each. Measured numbers and
     /// digests are compared only if `repeats` is true, that is, if the figure's results are reproducible. Even then, a
-    /// number is compared only if the verdict on its claim is the same as before, and the digests are compared only if
+    /// number is compared only if the verdict on its claim did not move, and the digests are compared only if
     /// no other difference was found.
     fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
         let name = &self.figure;
@@ -124,11 +129,16 @@ impl Entry {
                 (Some(a), Some(b)) => (a - b).abs() <= SAME * a.abs().max(b.abs()),
                 _ => a.is_none() == b.is_none(),
             };
-            if !(0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound])) {
+            let has_same_range = (0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound]));
+            if !has_same_range {
                 let [is, was] = [claim.accept, was.accept].map(range);
                 moved.push(format!("the accepted range of {name}/{id} is now {is}, and was {was} earlier"));
             }
-            if claim.verdict != was.verdict {
+            // The same number, interval and range have another verdict only by other marks of the claim, or another
+            // rule of judging: nothing moved.
+            let has_same_number =
+                is_same(claim.measured, was.measured) && is_same(claim.margin95, was.margin95);
+            if claim.verdict != was.verdict && !(has_same_number && has_same_range) {
                 moved.push(format!("{name}/{id}: {}, was: {}", claim.verdict, was.verdict));
             } else if repeats && !is_same(claim.measured, was.measured) {
                 let shown =
@@ -276,9 +286,9 @@ impl Ledger {
     pub fn add(&mut self, figures: &[Reproduced], scale: Scale, commit: Option<&str>) {
         for figure in figures {
             let now = Entry::of(figure, scale, commit);
-            let is_known = self
-                .last(&figure.name, scale.name())
-                .is_some_and(|was| was.moved_to(&now, figure.repeats).is_empty());
+            let is_known = self.last(&figure.name, scale.name()).is_some_and(|was| {
+                was.moved_to(&now, figure.repeats).is_empty() && was.verdicts().eq(now.verdicts())
+            });
             if !is_known {
                 self.results.push(now);
             }
@@ -433,6 +443,9 @@ mod tests {
             moved(wider, Scale::Quick).results,
             ["the accepted range of test/fig1/a is now at least 0, and was 0 to 5 earlier"]
         );
+        let mut marked = figure(1.0 / 3.0, true);
+        marked.outcomes[0].calibrated = true;
+        assert_eq!(moved(marked, Scale::Quick), Moved::default(), "a mark is no result");
         let gone = Reproduced { outcomes: Vec::new(), ..figure(1.0 / 3.0, true) };
         assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a no longer exists"]);
     }

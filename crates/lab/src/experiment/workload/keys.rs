@@ -51,11 +51,6 @@ keys! {
         GOAL: String = Key::new("goal").example("\"is.B.64.goal\"");
         /// A collective operation of all ranks.
         COLLECTIVE: Name = Key::new("collective").example("\"allreduce\"").registered("collective operation", collectives);
-        /// Algorithm of the collective operation, or of the all-reduce in the skeleton `is`.
-        ALGORITHM: Name = Key::new("algorithm")
-            .computed("the operation's first algorithm in `raddle list workloads`")
-            .example("\"ring\"")
-            .registered("algorithm", algorithms);
         /// Bytes that each rank contributes to a collective operation, or receives from the root. With `alltoall`,
         /// bytes that each rank sends to every other rank. A `barrier` has no `size`.
         SIZE: Bytes = Key::new("size").above_zero().example("\"1 MB\"");
@@ -175,6 +170,11 @@ keys! {
         SKELETON: Name = Key::new("skeleton").example("\"cg\"").registered("skeleton", skeletons);
         /// Number of ranks of a collective operation, or of a skeleton other than `halo`. A host runs one rank at most.
         RANKS: u32 = Key::new("ranks").above_zero().example("64");
+        /// Algorithm of the collective operation, or of the all-reduce in the skeleton `is`.
+        ALGORITHM: Name = Key::new("algorithm")
+            .computed("the operation's first algorithm in `raddle list workloads`")
+            .example("\"ring\"")
+            .registered("algorithm", algorithms);
         /// Problem size class of the NAS Parallel Benchmarks.
         CLASS: Name = Key::new("class").computed("the published value").example("\"D\"").registered("class", classes);
         /// Number of ranks of `halo` in each dimension of the grid: one to three numbers.
