@@ -21,11 +21,11 @@
 //! - `even choices`: share of the choices of an uplink that are between uplinks of equal effective load;
 //! - `most entries`: largest number of entries in the path selection table of a switch.
 
-use super::keys::{CASE_SET, KIND, RUN_CASES, RUN_LABEL, RUN_SEEDS};
-use super::{Context, needed, run};
+use super::keys::KIND;
+use super::{Context, Quantities, cases};
 use crate::analysis::path_selection::{Selection, Selections, watch};
 use crate::experiment::{Cause, Document, EngineKind, Problem, Section};
-use crate::figure::runs::{Data, Run, SEED};
+use crate::figure::runs::Run;
 use crate::run::Control;
 use raddle_core::{NodeId, Parts, Time};
 use raddle_packet_sim::Threads;
@@ -37,24 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs every case with every seed.
 pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Result<Vec<Run>, Problem> {
-    let seeds = section.read(&RUN_SEEDS)?;
-    let mut runs = Vec::new();
-    for mut case in needed(section, &RUN_CASES)? {
-        let (label, set) = (case.read(&RUN_LABEL)?, case.read(&CASE_SET)?);
-        case.finish()?;
-        let document = context.document.clone().with_overrides(set.iter().map(String::as_str))?;
-        let first = document.prepare()?.experiment.engine.seed;
-        for seed in (first..).take(seeds as usize).take_while(|_| !context.is_stopped()) {
-            let with_seed = format!("engine.seed={seed}");
-            let document = document.clone().with_overrides([with_seed.as_str()])?;
-            let seed = seed.to_string();
-            for (quantity, number) in quantities(section, context, &document)? {
-                let labels = [("quantity", quantity), ("case", &label), (SEED, &seed)];
-                runs.push(run(&labels, Data::Number(number)));
-            }
-        }
-    }
-    Ok(runs)
+    cases(section, context, quantities)
 }
 
 /// Runs an experiment, and returns its quantities. A quantity is left out if nothing that it counts happened.
@@ -62,7 +45,7 @@ fn quantities(
     section: &Section<'_>,
     context: &Context<'_>,
     document: &Document,
-) -> Result<Vec<(&'static str, f64)>, Problem> {
+) -> Result<Quantities, Problem> {
     let refused = |what: String, hint: &str| {
         let cause = Cause::Contradiction { what, hint: hint.to_owned() };
         Problem::at(section.at_key(&KIND), cause)
