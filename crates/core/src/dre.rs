@@ -68,6 +68,13 @@ impl Dre {
         }
     }
 
+    /// The time constant of a register, tau = period / alpha.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "a fraction of a picosecond does not count")]
+    pub fn time_constant(&self) -> Duration {
+        Duration::from_ps((self.tau * 1e12).round() as u64)
+    }
+
     /// The largest value of [`load`](Self::load): the load of a link at line rate. Schemes also use it for a link that
     /// is down.
     #[must_use]

@@ -18,8 +18,22 @@ pub(super) enum Where {
     Source(u64),
     /// Flows by destination: `dst = 31`.
     Destination(u64),
-    /// The links from one node to another: `link = 16->14`. `*` stands for any node: `link = 32->*`.
-    Link(Option<u64>, Option<u64>),
+    /// The links from one node to another: `link = 16->14`. `*` stands for any node (`link = 32->*`), and two dots for a
+    /// range (`link = 32..35->*`).
+    Link(Nodes, Nodes),
+}
+
+/// The nodes from `first` to `last`, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Nodes {
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+impl Nodes {
+    fn contain(self, node: u64) -> bool {
+        (self.first..=self.last).contains(&node)
+    }
 }
 
 /// The tiers of switches that have uplinks, by their names in Clos networks.
@@ -50,8 +64,17 @@ impl Where {
             "dst" => number(value).map(Self::Destination),
             "link" => {
                 let (from, to) = value.split_once("->").unwrap_or((value, ""));
-                let end = |text: &str| if text.trim() == "*" { Ok(None) } else { number(text).map(Some) };
-                Ok(Self::Link(end(from)?, end(to)?))
+                let nodes = |text: &str| {
+                    let (first, last) = match text.trim() {
+                        "*" => (0, u64::MAX),
+                        text => {
+                            let (first, last) = text.split_once("..").unwrap_or((text, text));
+                            (number(first)?, number(last)?)
+                        }
+                    };
+                    Ok(Nodes { first, last })
+                };
+                Ok(Self::Link(nodes(from)?, nodes(to)?))
             }
             _ => Sizes::read(text, at).map(Self::Sizes),
         }
@@ -71,7 +94,7 @@ impl Where {
     /// True if the condition selects the links from the first to the second node in `ends`.
     pub(super) fn takes_link(self, ends: (u64, u64)) -> bool {
         let Self::Link(from, to) = self else { return false };
-        from.is_none_or(|from| from == ends.0) && to.is_none_or(|to| to == ends.1)
+        from.contain(ends.0) && to.contain(ends.1)
     }
 
     /// True if the condition selects the switches of the tier `tier`.
@@ -141,9 +164,15 @@ impl Sizes {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::experiment::{Source, Table};
+
+    /// The condition for the link between two nodes.
+    pub(in crate::figure) fn one_link(from: u64, to: u64) -> Where {
+        let [from, to] = [from, to].map(|node| Nodes { first: node, last: node });
+        Where::Link(from, to)
+    }
 
     fn condition(text: &str) -> Option<Where> {
         let source = Source { name: "test".to_owned(), text: String::new() };
@@ -173,14 +202,17 @@ mod tests {
     #[test]
     fn flows_and_links_go_by_numbers() {
         let conditions = ["flow = 4", "src=0", "dst = 31", "link = 16->14", "link = 16 -> 14"].map(condition);
-        let link = Where::Link(Some(16), Some(14));
+        let link = one_link(16, 14);
         let expected = [Where::Flow(4), Where::Source(0), Where::Destination(31), link, link];
         assert_eq!(conditions, expected.map(Some));
         assert!(link.takes_link((16, 14)) && !link.takes_link((14, 16)));
         let any = condition("link = 16->*").expect("a condition");
         assert!(any.takes_link((16, 14)) && any.takes_link((16, 15)) && !any.takes_link((14, 16)));
+        let range = condition("link = *->14 .. 16").expect("a condition");
+        let taken = [13, 14, 16, 17].map(|to| range.takes_link((3, to)));
+        assert_eq!(taken, [false, true, true, false]);
         assert!(!Where::Flow(16).takes_link((16, 14)));
-        for wrong in ["flow = a", "dst =", "link = 16", "link = ->14", "host = 3"] {
+        for wrong in ["flow = a", "dst =", "link = 16", "link = ->14", "link = 16..->14", "host = 3"] {
             assert_eq!(condition(wrong), None, "{wrong}");
         }
     }

@@ -209,6 +209,7 @@ fn amount(received: Received, interval: &Interval) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::condition::tests::one_link;
 
     /// Records of two flows in intervals of 1 us. One flow receives 1,250 bytes (10 Gbps) in the first and in the third
     /// interval. The other flow receives 600 bytes in the second interval. Half of the bytes are delivered in order.
@@ -274,12 +275,12 @@ mod tests {
     fn queues_are_of_chosen_links_and_times() {
         let records = records();
         let lengths = |window: Window, wanted| window.queue_lengths(&records, wanted);
-        let there = Some(Where::Link(Some(1), Some(2)));
+        let there = Some(one_link(1, 2));
         assert_eq!(lengths(Window::default(), there), [(1_000_000, 7.0), (2_000_000, 9.0)]);
         assert_eq!(lengths(window(0, 2), None), [(1_000_000, 7.0), (1_000_000, 8.0)]);
         let in_use = |wanted| Window::default().ports_in_use(&records, wanted);
         assert_eq!(in_use(None), [(1_000_000, 2.0), (2_000_000, 1.0)]);
-        assert_eq!(in_use(Some(Where::Link(Some(2), Some(1)))), [(1_000_000, 1.0)]);
+        assert_eq!(in_use(Some(one_link(2, 1))), [(1_000_000, 1.0)]);
     }
 
     #[test]
@@ -290,7 +291,7 @@ mod tests {
         let records = Records { queue_lengths: samples.iter().flat_map(of).collect(), ..Records::default() };
         let periods =
             |window: Window, wanted, above| window.congestion_periods(&records, wanted, Bytes(above));
-        let one = Some(Where::Link(Some(1), Some(2)));
+        let one = Some(one_link(1, 2));
         assert_eq!(periods(Window::default(), one, 5), [2.0, 1.0]);
         // The last period of the other port, from 5 us on, has no end.
         assert_eq!(periods(Window::default(), None, 5), [2.0, 2.0, 1.0]);

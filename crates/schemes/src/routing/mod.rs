@@ -1,7 +1,7 @@
 //! The routing schemes, one folder each, and the modules that several of them share.
 
 pub mod clairvoyant;
-pub(crate) mod conga;
+pub mod conga;
 pub(crate) mod d_mod_k;
 pub(crate) mod drill;
 pub mod ecmp;

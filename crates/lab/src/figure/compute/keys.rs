@@ -386,6 +386,12 @@ static KINDS: &[Kind] = &[
                 in the experiment in this file",
         keys: &[&RUN_CASES, &RUN_SEEDS],
     },
+    Kind {
+        name: "flowlets",
+        words: "into how many flowlets CONGA splits flows, and how recent the loads are by which it chooses \
+                uplinks, in the experiment in this file",
+        keys: &[&RUN_CASES, &RUN_SEEDS],
+    },
     Kind { name: "paths", words: "number of shortest paths between hosts", keys: &[&FABRICS] },
     Kind {
         name: "routes",

@@ -4,6 +4,7 @@
 mod allocation;
 mod broadcast;
 mod controller;
+mod flowlets;
 mod forwarding_cost;
 mod header_limits;
 mod keys;
@@ -72,7 +73,7 @@ impl Computation {
     }
 }
 
-const COMPUTATIONS: [(&str, Computation); 20] = [
+const COMPUTATIONS: [(&str, Computation); 21] = [
     ("throughput-fraction", Computation::alone(|section, _| throughput(section))),
     ("allocation", Computation::alone(|section, _| allocation::rates(section))),
     ("broadcast-overhead", Computation::alone(|section, _| broadcast::overhead(section))),
@@ -96,6 +97,7 @@ const COMPUTATIONS: [(&str, Computation); 20] = [
     ("paths", Computation::alone(paths::count)),
     ("load-estimate", Computation::alone(|section, _| load_estimate::follow(section))),
     ("path-selection", Computation { compute: path_selection::measure, has_experiment: true }),
+    ("flowlets", Computation { compute: flowlets::measure, has_experiment: true }),
     ("routes", Computation::alone(routes::measure)),
     ("link-weights", Computation::alone(link_weights::measure)),
     ("messages", Computation::alone(|section, _| messages::measure(section))),
@@ -129,12 +131,15 @@ fn run(labels: &[(&str, &str)], data: Data) -> Run {
     Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
 }
 
+/// The numbers that a run gives, each with the name of its quantity.
+type Quantities = Vec<(&'static str, f64)>;
+
 /// Computes the `quantities` of every case in `cases` with each of the section's seeds. A case is the figure's own
-/// experiment with other values of some keys. A quantity is a name and a number.
-fn each_case<'a>(
+/// experiment with other values of some keys.
+fn each_case(
     section: &mut Section<'_>,
     context: &Context<'_>,
-    quantities: impl Fn(&Section<'_>, &Context<'_>, &Document) -> Result<Vec<(&'a str, f64)>, Problem>,
+    quantities: fn(&Section<'_>, &Context<'_>, &Document) -> Result<Quantities, Problem>,
 ) -> Result<Vec<Run>, Problem> {
     let seeds = section.read(&RUN_SEEDS)?;
     let mut runs = Vec::new();

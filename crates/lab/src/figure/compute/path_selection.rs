@@ -22,7 +22,7 @@
 //! - `most entries`: largest number of entries in the path selection table of a switch.
 
 use super::keys::KIND;
-use super::{Context, each_case};
+use super::{Context, Quantities, each_case};
 use crate::analysis::path_selection::{Selection, Selections, watch};
 use crate::experiment::{Cause, Document, EngineKind, Problem, Section};
 use crate::figure::runs::Run;
@@ -45,7 +45,7 @@ fn quantities(
     section: &Section<'_>,
     context: &Context<'_>,
     document: &Document,
-) -> Result<Vec<(&'static str, f64)>, Problem> {
+) -> Result<Quantities, Problem> {
     let refused = |what: String, hint: &str| {
         let cause = Cause::Contradiction { what, hint: hint.to_owned() };
         Problem::at(section.at_key(&KIND), cause)

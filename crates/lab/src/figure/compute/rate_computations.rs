@@ -4,7 +4,7 @@
 //! number of computations of all nodes together.
 
 use super::keys::KIND;
-use super::{Context, each_case};
+use super::{Context, Quantities, each_case};
 use crate::experiment::{Cause, Document, EngineKind, Problem, Section};
 use crate::figure::runs::Run;
 use crate::run::Control;
@@ -28,7 +28,7 @@ fn computations(
     section: &Section<'_>,
     context: &Context<'_>,
     document: &Document,
-) -> Result<Vec<(&'static str, f64)>, Problem> {
+) -> Result<Quantities, Problem> {
     let refused = |what: String, hint: &str| {
         let cause = Cause::Contradiction { what, hint: hint.to_owned() };
         Problem::at(section.at_key(&KIND), cause)

@@ -107,8 +107,8 @@ keys! {
         /// Largest value that counts with `stat = "share"`.
         MOST: f64 = Key::new("most").example("2.0");
         /// The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`,
-        /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`,
-        /// `tier = leaf` or `tier = aggregation`.
+        /// `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node, `16..19` for four nodes),
+        /// `tier = tor`, `tier = leaf` or `tier = aggregation`.
         WHERE: String = Key::new("where").example("\"size < 100 KB\"");
         /// The statistic is divided by the same statistic of the flows, links or tier that this condition selects in
         /// the same run.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::figure::condition::Sizes;
+use crate::figure::condition::tests::one_link;
 use crate::figure::runs::{SEED, Spread, spread};
 use crate::run::records::Records;
 
@@ -61,7 +62,7 @@ fn links_are_all_or_those_from_one_node_to_another() {
     let link = |ends, data_bytes, paused| LinkRow { ends, data_bytes, paused, ..LinkRow::default() };
     let links = vec![link((1, 2), 5.0, Some(0.5)), link((2, 1), 7.0, None), link((1, 2), 9.0, Some(0.0))];
     let run = Run { data: Data::Records(Records { links, ..Records::default() }), ..run("A", "0", &[]) };
-    let there = Some(Where::Link(Some(1), Some(2)));
+    let there = Some(one_link(1, 2));
     let sample = |what, wanted| Measure { wanted, ..of(what, Stat::Mean) }.sample(&run, &[]);
     assert_eq!(sample(Of::DataBytes, None), [5.0, 7.0, 9.0]);
     assert_eq!(sample(Of::DataBytes, there), [5.0, 9.0]);

@@ -99,6 +99,12 @@ impl Congestion {
         let metric = self.to[leaf * self.tags + usize::from(tag)];
         if metric.is_fresh(now, self.ageing) { metric.load } else { 0 }
     }
+
+    /// Time since the latest feedback from `leaf` about the path through one of this leaf's uplinks. Without any
+    /// feedback, this is the time since the start of the run.
+    pub(super) fn age(&self, now: Time, leaf: usize, tag: u8) -> Duration {
+        now.since(self.to[leaf * self.tags + usize::from(tag)].heard)
+    }
 }
 
 /// The first member of `set` in the cyclic order that begins with `from`; `None` if `set` is empty. `set` has one bit

@@ -2,16 +2,20 @@
 //! metrics.
 
 use super::congestion::Congestion;
+use super::counters::Counters;
 use super::meters::Meters;
 use super::{Decision, Fabric, Parameters};
 use crate::routing::flow_hash::{flow_hash, salt};
 use crate::routing::flowlets::Flowlets;
 use crate::routing::next_hops::NextHops;
 use raddle_core::{
-    DropReason, Forwarder, LinkId, NodeId, Packet, PortId, Ports, Shim, Stream, Time, Verdict,
+    DropReason, Duration, Forwarder, HeaderInfo, LinkId, NodeId, Packet, PortId, Ports, Shim, Stream, Time,
+    Verdict,
 };
+use raddle_wire::Opening;
 use raddle_wire::conga::Overlay;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The forwarder of a leaf.
 #[derive(Debug)]
@@ -30,11 +34,14 @@ pub(super) struct Leaf {
     /// True if the load that this leaf measures at an uplink counts in the choice of an uplink.
     is_local_counted: bool,
     ties: Stream,
+    /// Time constant of the load estimate. An older load says little about the present.
+    tau: Duration,
+    counters: Arc<Counters>,
 }
 
 impl Leaf {
     pub(super) fn new(fabric: &Fabric, node: NodeId) -> Self {
-        let Fabric { clos, hosts_per_leaf, paths, dre, parameters, seed } = fabric;
+        let Fabric { clos, hosts_per_leaf, paths, dre, parameters, seed, counters } = fabric;
         let &Parameters { t_fl, expiry, flowlets, ageing, decision, .. } = parameters;
         let uplinks = clos.uplinks(1);
         let leaves = (clos.hosts() / hosts_per_leaf) as usize;
@@ -49,6 +56,8 @@ impl Leaf {
             uplinks: Meters::new(paths.topology(), uplinks, dre),
             is_local_counted: decision == Decision::Max,
             ties: Stream::new(*seed, node.0.into(), "conga/ties"),
+            tau: dre.time_constant(),
+            counters: Arc::clone(counters),
         }
     }
 
@@ -70,16 +79,22 @@ impl Leaf {
     /// The uplink for a packet to another leaf; `None` if no path is left.
     #[allow(clippy::cast_possible_truncation, reason = "a leaf has at most 16 uplinks")]
     fn uplink(&mut self, now: Time, packet: &Packet, leaf: usize, ports: &Ports<'_>) -> Option<PortId> {
-        let Self { next_hops, flowlets, uplinks, congestion, ties, .. } = self;
+        let Self { next_hops, flowlets, uplinks, congestion, ties, counters, .. } = self;
         let usable = next_hops.ports(packet.dst());
         if usable.is_empty() {
             return None;
         }
+        let tag = |port| uplinks.place(port) as u8;
         let metric = |port| {
             let local = if self.is_local_counted { uplinks.load(now, port, ports) } else { 0 };
-            local.max(congestion.towards(now, leaf, uplinks.place(port) as u8))
+            local.max(congestion.towards(now, leaf, tag(port)))
         };
-        let choose = |before| least(usable, metric, before, ties);
+        let choose = |before| {
+            let is_recent = |port: &&PortId| congestion.age(now, leaf, tag(**port)) < self.tau;
+            let is_of_sender = packet.is_data() || packet.header.opening() == Some(Opening::Syn);
+            counters.chosen(is_of_sender, usable.len(), usable.iter().filter(is_recent).count());
+            least(usable, metric, before, ties)
+        };
         Some(flowlets.port(now, flow_hash(packet, self.salt), usable, choose))
     }
 }

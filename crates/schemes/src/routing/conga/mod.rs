@@ -14,9 +14,12 @@
 //! (specifications/expeditus.md §6.4).
 
 mod congestion;
+mod counters;
 mod leaf;
 mod meters;
 mod spine;
+
+pub use counters::Counters;
 
 use crate::fluid::Spread;
 use crate::parameter::{Value, with_defaults};
@@ -104,13 +107,14 @@ parameters! {
 }
 
 /// The data that all switches of a run share.
-struct Fabric {
+pub struct Fabric {
     clos: Clos,
     hosts_per_leaf: u32,
     paths: Arc<ShortestPaths>,
     dre: Arc<Dre>,
     parameters: Parameters,
     seed: u64,
+    counters: Arc<Counters>,
 }
 
 fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
@@ -119,7 +123,11 @@ fn build(plan: &Plan<'_>) -> Result<Forwarders, Unfit> {
 }
 
 impl Fabric {
-    fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
+    /// CONGA or CONGA-Flow, as the plan's routing says, for the plan's fabric.
+    ///
+    /// # Errors
+    /// If the fabric is not a leaf-spine network, or if a leaf has more uplinks than CONGA supports.
+    pub fn new(plan: &Plan<'_>) -> Result<Self, Unfit> {
         let (clos, hosts_per_leaf) = leaf_spine(plan.topology, plan.routing)?;
         let parameters = Parameters::of(plan.settings);
         let dre = Arc::new(Dre::new(parameters.t_dre, parameters.alpha, parameters.bits));
@@ -130,11 +138,25 @@ impl Fabric {
             dre,
             parameters,
             seed: plan.seed,
+            counters: Arc::default(),
         })
     }
 
+    /// Counts of the choices of uplinks.
+    #[must_use]
+    pub fn counters(&self) -> &Arc<Counters> {
+        &self.counters
+    }
+
+    /// The index of the leaf to which a host is attached.
+    #[must_use]
+    pub fn leaf_of(&self, host: NodeId) -> u32 {
+        host.0 / self.hosts_per_leaf
+    }
+
     /// The forwarder of a node; `None` for hosts.
-    fn forwarder(&self, node: NodeId) -> Option<Box<dyn Forwarder>> {
+    #[must_use]
+    pub fn forwarder(&self, node: NodeId) -> Option<Box<dyn Forwarder>> {
         match self.clos.level(node) {
             0 => None,
             1 => Some(Box::new(Leaf::new(self, node))),

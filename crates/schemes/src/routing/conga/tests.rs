@@ -10,7 +10,7 @@ use crate::registry::Registry;
 use raddle_core::{Header, LinkId, Packet, PortId, PortState, Ports, Rate, Shim, Time, Verdict};
 use raddle_topology::builders::{self, ClosRates};
 use raddle_wire::conga::Feedback;
-use raddle_wire::tcp::{ACK, Segment};
+use raddle_wire::tcp::{ACK, SYN, Segment};
 use std::collections::BTreeSet;
 
 const RATE: Rate = Rate::from_gbps(10);
@@ -230,6 +230,33 @@ fn uplinks_seen(fabric: &Fabric) -> BTreeSet<u8> {
 fn oracle_6_4_conga_flow_knows_only_the_uplinks_it_uses() {
     assert_eq!(uplinks_seen(&conga()), [0, 1, 2].into());
     assert_eq!(uplinks_seen(&fabric("conga-flow", &[])).len(), 1);
+}
+
+/// A choice counts the uplinks about which the destination leaf has told within the time constant of the load estimate,
+/// here 200 us. Later packets of a flowlet make no choice.
+#[test]
+fn choices_and_recent_metrics_are_counted() {
+    let fabric = conga();
+    let mut leaf = Leaf::new(&fabric, LEAVES[0]);
+    let counted = |fabric: &Fabric| {
+        let Counters { choices, of_senders, uplinks, recent, all_recent } = &**fabric.counters();
+        [choices, of_senders, uplinks, recent, all_recent].map(crate::routing::expeditus::Counter::get)
+    };
+    leaf.congestion.told(us(1_000), 1, Feedback { tag: 0, metric: 3 });
+    leaf.congestion.told(us(1_001), 1, Feedback { tag: 2, metric: 0 });
+    forward(&mut leaf, us(1_200), &mut packet(0, 2, 7, 44));
+    assert_eq!(counted(&fabric), [1, 0, 3, 1, 0], "an acknowledgement, and an uplink told 199 us ago");
+    forward(&mut leaf, us(1_210), &mut packet(0, 2, 7, 44));
+    assert_eq!(counted(&fabric), [1, 0, 3, 1, 0], "the same flowlet");
+    (0..3).for_each(|tag| leaf.congestion.told(us(2_000), 1, Feedback { tag, metric: 0 }));
+    let header = |flags, plen| {
+        let segment = Segment { src: 0, dst: 2, src_port: 8, dst_port: 1, flags, plen, ..Segment::default() };
+        Packet::new(100, Header::Tcp(segment))
+    };
+    forward(&mut leaf, us(2_000), &mut header(SYN, 0));
+    assert_eq!(counted(&fabric), [2, 1, 6, 4, 1], "a SYN");
+    forward(&mut leaf, us(2_300), &mut header(ACK, 60));
+    assert_eq!(counted(&fabric), [3, 2, 9, 4, 1], "data, 300 us after the SYN");
 }
 
 #[test]

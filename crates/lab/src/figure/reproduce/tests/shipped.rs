@@ -2,7 +2,6 @@
 
 use super::super::*;
 use super::options;
-use crate::figure::Ledger;
 use std::collections::BTreeSet;
 
 /// A task for another process carries the resolved experiment. So the resolved experiment must give the same run as the
