@@ -95,7 +95,7 @@ ClaimMeasure = TypedDict(
         "take": Literal["least", "second_least", "most", "mean", "median", "rise", "fall"],
         # End of the window of simulated time that is measured. Required for the quantities `throughput` and `in_order`, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
-        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node, `16..19` for four nodes), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
     },
     total=False,
@@ -139,7 +139,7 @@ class Claim(TypedDict, total=False):
     """The reason for the range."""
 
     widest: float
-    """Largest accepted half-width of the 95% confidence interval over seeds, in the unit of the claim's number. If the number combines several points, this holds for each point. A claim with a larger half-width, or without an interval, is not measured."""
+    """Largest accepted half-width of the 95% confidence interval over seeds, in the unit of the claim's number. If the number combines several points, this holds for each point. A claim with a larger half-width, or without an interval, is not measured. Without this key, a claim is not measured if the interval contains a bound of `accept` and its half-width is more than 5% of the number."""
 
 
 class EngineHosts2(TypedDict, total=False):
@@ -338,7 +338,7 @@ PlotEach = TypedDict(
         "stat": Literal["mean", "total", "count", "variation", "p10", "p20", "p30", "p40", "p50", "p60", "p70", "p80", "p90", "p95", "p99", "p999", "max", "share"],
         # End of the window of simulated time that is measured. Required for the quantities `throughput` and `in_order`, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
-        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node, `16..19` for four nodes), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
     },
     total=False,
@@ -396,7 +396,7 @@ Plot = TypedDict(
         "title": str,
         # End of the window of simulated time that is measured. Required for the quantities `throughput` and `in_order`, except in a plot of kind `series`. (default: the end of the run)
         "to": str,
-        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node, `16..19` for four nodes), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
         # The sweep whose labels are on the x axis, or name the columns of a table.
         "x": str,
@@ -1351,7 +1351,7 @@ Search = TypedDict(
         "to": str,
         # Unit that follows the number in the experiment.
         "unit": str,
-        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node), `tier = tor`, `tier = leaf` or `tier = aggregation`.
+        # The flows, links or tiers that are measured: `size < 100 KB`, `100 KB <= size <= 1 MB`, `flow = 4`, `src = 0`, `dst = 31`, `link = 16->14` (`*` stands for any node, `16..19` for four nodes), `tier = tor`, `tier = leaf` or `tier = aggregation`.
         "where": str,
     },
     total=False,
@@ -1853,6 +1853,8 @@ class ComputePatterns(TypedDict, total=False):
 ComputePrograms = TypedDict(
     "ComputePrograms",
     {
+        # Algorithm of the collective operation, or of the all-reduce in the skeleton `is`. (default: the operation's first algorithm in `raddle list workloads`)
+        "algorithm": Literal["dissemination", "binomial", "binomial", "binomial", "binomial", "recursive_doubling", "recursive_halving", "ring", "ring", "bruck", "recursive_doubling", "ring", "recursive_halving", "pairwise", "bruck"],
         # Problem size class of the NAS Parallel Benchmarks. (default: the published value)
         "class": Literal["S", "W", "A", "B", "C", "D"],
         # If true, ranks of `halo` also send to neighbors across the edges and corners of their blocks. (default: `false`)
@@ -1967,7 +1969,7 @@ class Compute(TypedDict, total=False):
     """Share of its value that the estimator loses in each interval. (default: `0.1`)"""
 
     cases: list[ComputeCases] | list[ComputeCases2]
-    """`allocation`: The examples. `rate-computations`, `path-selection`: The cases."""
+    """`allocation`: The examples. `rate-computations`, `path-selection`, `flowlets`: The cases."""
 
     dims: list[int]
     """Number of nodes in each dimension."""
@@ -2005,7 +2007,7 @@ class Compute(TypedDict, total=False):
     intervals: list[str]
     """Intervals between rate computations, or between decays of a load estimate."""
 
-    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "counted-flows", "rate-computations", "rate-replay", "forwarding-cost", "selection", "searches", "search-landscape", "header-limits", "load-estimate", "path-selection", "paths", "routes", "link-weights", "messages"]
+    kind: Literal["throughput-fraction", "allocation", "broadcast-overhead", "broadcast-load", "controller-overhead", "rate-overhead", "counted-flows", "rate-computations", "rate-replay", "forwarding-cost", "selection", "searches", "search-landscape", "header-limits", "load-estimate", "path-selection", "flowlets", "paths", "routes", "link-weights", "messages"]
     """The kind of computation."""
 
     large: str
