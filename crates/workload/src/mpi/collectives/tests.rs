@@ -146,6 +146,9 @@ fn a_ring_ends_with_each_members_own_part() {
 /// that the busiest member sends.
 #[test]
 fn oracle_2_12_messages_and_bytes() {
+    fn share(group: Group, bytes: u64) -> u64 {
+        bytes / u64::from(group.size())
+    }
     type Row = (fn(Group, u64) -> Steps, [(usize, u64); 2]);
     let rows: [Row; 9] = [
         (|group, bytes| Box::new(ring::allreduce(group, bytes)), [(24, 18_000), (60, 20_000)]),
@@ -161,9 +164,6 @@ fn oracle_2_12_messages_and_bytes() {
         ),
         (|group, bytes| Box::new(bruck::alltoall(group, share(group, bytes))), [(8, 12_000), (18, 14_000)]),
     ];
-    fn share(group: Group, bytes: u64) -> u64 {
-        bytes / u64::from(group.size())
-    }
     for (i, (steps, expected)) in rows.into_iter().enumerate() {
         let all = [4, 6].map(|ranks| {
             let members = (0..ranks).map(|rank| sent(steps(Group::world(rank, ranks), 12_000)));
