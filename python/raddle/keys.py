@@ -139,7 +139,7 @@ class Claim(TypedDict, total=False):
     """The reason for the range."""
 
     widest: float
-    """Largest accepted half-width of the 95% confidence interval over seeds, in the unit of the claim's number. If the number combines several points, this holds for each point. A claim with a larger half-width, or without an interval, is not measured. Without this key, a claim is not measured if the interval contains a bound of `accept` and its half-width is more than 5% of the number."""
+    """Largest accepted half-width of the 95% confidence interval over seeds, in the unit of the claim's number. If the number combines several points, this holds for each point. A claim with a larger half-width, or without an interval, is not measured. Without this key, a claim is not measured if the interval contains a bound of `accept` and its half-width is more than 5% of the number. A fifth of the range is allowed, too, if the range is narrower than the number."""
 
 
 class EngineHosts2(TypedDict, total=False):

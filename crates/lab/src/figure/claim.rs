@@ -27,8 +27,10 @@ pub(super) struct Claim {
 }
 
 /// A claim is judged by its number alone, whatever the bounds of its range, if the half-width of the 95% interval is at
-/// most this share of the number.
-const DECIDES: f64 = 0.05;
+/// most this share of the number, or at most a fifth of the range. The second counts only for ranges that are narrower
+/// than the number: a wider range is that of an order or of a bound, such as 1 to 1000.
+const OF_NUMBER: f64 = 0.05;
+const OF_RANGE: f64 = 0.2;
 
 /// The text of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +76,8 @@ keys! {
         /// Largest accepted half-width of the 95% confidence interval over seeds, in the unit of the claim's number. If
         /// the number combines several points, this holds for each point. A claim with a larger half-width, or without
         /// an interval, is not measured. Without this key, a claim is not measured if the interval contains a bound of
-        /// `accept` and its half-width is more than 5% of the number.
+        /// `accept` and its half-width is more than 5% of the number. A fifth of the range is allowed, too, if the
+        /// range is narrower than the number.
         WIDEST: f64 = Key::new("widest").above_zero().example("0.1");
         /// The reason for the range.
         WHY: String = Key::new("why").required();
@@ -373,11 +376,15 @@ impl Claim {
     /// The reason why the interval leaves open whether the claim holds; `None` if it does not. `margin` is the half-width
     /// of the 95% interval over seeds. Like [`vague`](Self::vague), but for a claim that does not limit the interval.
     fn undecided(&self, measured: f64, margin: f64) -> Option<String> {
-        let is_within = |bound: &f64| (measured - bound).abs() < margin;
-        let bound = [self.accept.0, self.accept.1].into_iter().find(is_within)?;
-        (margin > DECIDES * measured.abs()).then(|| {
-            let (margin, bound) = (shown_margin(margin), shown(bound));
-            format!("the 95% interval over seeds (±{margin}) contains the bound {bound}, and more than ±5% is too wide to decide")
+        let (least, most) = self.accept;
+        let bound = [least, most].into_iter().find(|bound| (measured - bound).abs() < margin)?;
+        let of_range =
+            Some(most - least).filter(|width| *width <= measured.abs()).map(|width| OF_RANGE * width);
+        let decides = (OF_NUMBER * measured.abs()).max(of_range.unwrap_or(0.0));
+        (margin > decides).then(|| {
+            let [margin, decides] = [margin, decides].map(shown_margin);
+            let bound = shown(bound);
+            format!("the 95% interval over seeds (±{margin}) contains the bound {bound}, so that at most ±{decides} is allowed")
         })
     }
 
@@ -542,13 +549,18 @@ mod tests {
     #[test]
     fn an_interval_that_contains_a_bound_measures_nothing_unless_it_is_short() {
         let judged = |of: [f64; 2]| claim("", "").judge("figure", &runs([of; 4], "faithful"));
-        // Reductions by 0.8 to 0.78, by 0.6 to 0.58 (± 0.13), and by 0.5 to 0.498 (± 0.013); 0.5 is the bound.
+        // Reductions by 0.8 to 0.78, by 0.6 to 0.58 (± 0.13), and by 0.5 to 0.498 (± 0.013); 0.5 is the bound. A fifth
+        // of the range, 0.1, is less than 0.13.
         assert_eq!(
             [[2.0, 2.2], [4.0, 4.2], [5.0, 5.02]].map(|of| judged(of).ok),
             [Some(false), None, Some(true)]
         );
         let remark = judged([4.0, 4.2]).remark.expect("a reason");
-        assert!(remark.contains("±0.13) contains the bound 0.5"), "{remark}");
+        assert!(remark.contains("±0.13) contains the bound 0.5, so that at most ±0.1 is"), "{remark}");
+        // Reductions by 0.45 and 0.44 (± 0.064) are more than 5% apart. The range is wider than they are.
+        assert_eq!(judged([5.5, 5.6]).ok, None);
+        // Reductions by 0.52 and 0.51 (± 0.064) are more than 5% apart, and less than a fifth of the range, 0.1.
+        assert_eq!(judged([4.8, 4.9]).ok, Some(false));
         assert_eq!(
             claim("", "widest = 0.2").judge("figure", &runs([[4.0, 4.2]; 4], "faithful")).ok,
             Some(false)
