@@ -177,17 +177,17 @@ fn a_sweep_that_is_stopped_has_the_table_of_what_is_there() {
     let output = stopped();
     let [text, told] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(output.status.code(), Some(130), "{told}");
-    assert!(
-        told.contains("\n10 GB: stopped early: the records are partial\n") && !told.contains("10 GB: done"),
-        "{told}"
-    );
+    // If the signal comes while the second cell is set up, the cell has not begun.
+    let is_partial = told.contains("\n10 GB: stopped early: the records are partial\n");
+    assert!(!told.contains("10 GB: done"), "{told}");
     assert!(told.ends_with("1 of 3 cells have run; repeat the command to continue in s\n"), "{told}");
     assert!(text.lines().any(|line| line.starts_with("100 KB ")), "{text}");
     assert!(
         !text.contains("10 GB") && text.ends_with("unfinished cells: 2; the means leave them out\n"),
         "{text}"
     );
-    assert_eq!(rows(), ["mean complete", "100 KB true", "10 GB false"]);
+    let expected = ["mean complete", "100 KB true", "10 GB false"];
+    assert_eq!(rows(), expected[..2 + usize::from(is_partial)]);
     // A complete table replaces this one, and then stays when a sweep is stopped.
     stdout(&raddle(folder.path(), "sweep one.toml --out s"));
     assert_eq!(rows(), ["mean complete", "100 KB true"]);

@@ -216,14 +216,18 @@ fn run_all(
     };
     let work = |i: usize, threads: usize| {
         if let Some(end) = &elsewhere[i] {
-            return Ok(end.clone());
+            return Ok(Some(end.clone()));
         }
-        let run = run(i, threads).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+        let run = match run(i, threads) {
+            // A run that is stopped while it is set up has not begun.
+            Err(Error::Interrupted) => return Ok(None),
+            run => run.inspect_err(|_| failed.store(true, Ordering::Relaxed))?,
+        };
         let is_failure = run.summary.as_ref().is_some_and(|summary| summary.failure().is_some());
         failed.fetch_or(is_failure, Ordering::Relaxed);
         let end = CellEnd::Ran(Box::new(run));
         (control.ended)(cells[i].number, &end);
-        Ok(end)
+        Ok(Some(end))
     };
     // A live run has the machine to itself, because other runs would disturb it.
     let is_live = |cell: &Fitting<'_>| {
@@ -232,7 +236,7 @@ fn run_all(
     let threads = if cells.iter().any(is_live) { 1 } else { control.threads };
     let runs = in_parallel(cells.len(), threads, &is_over, &work)?;
     // If the sweep ended early, other processes may have done the runs of cells whose work has not begun here.
-    Ok(runs.into_iter().zip(elsewhere).map(|(run, elsewhere)| run.or(elsewhere)).collect())
+    Ok(runs.into_iter().zip(elsewhere).map(|(run, elsewhere)| run.flatten().or(elsewhere)).collect())
 }
 
 /// The cells of a document, each with several seeds: the cell's own seed and the numbers that follow it. The seeds
