@@ -26,10 +26,15 @@ pub(super) struct Claim {
     changed: Option<String>,
 }
 
-/// A claim is judged by its number alone, whatever the bounds of its range, if the half-width of the 95% interval is at
-/// most this share of the number, or at most a fifth of the range. The second counts only for ranges that are narrower
-/// than the number: a wider range is that of an order or of a bound, such as 1 to 1000.
+/// The verdict on a claim that was not measured.
+pub(super) const NOT_MEASURED: &str = "not measured";
+
+/// A claim is judged by its number, even if the 95% interval contains a bound of the range, if the half-width of the
+/// interval is at most this share of the number.
 const OF_NUMBER: f64 = 0.05;
+
+/// The same for this share of the range, if the range is narrower than the number. A wider range, such as 1 to 1000, is
+/// that of an order.
 const OF_RANGE: f64 = 0.2;
 
 /// The text of a claim.
@@ -245,17 +250,16 @@ fn verdict(ok: Option<bool>, deviates: bool, calibrated: bool) -> &'static str {
         Some(true) => "holds",
         Some(false) if deviates => "deviates",
         Some(false) => "FAILS",
-        None => "not measured",
+        None => NOT_MEASURED,
     }
 }
 
 impl Claim {
     /// The verdict on a number of this claim, by the claim's marks (`deviates` and `calibrated`). `ok` is true if the
-    /// number is in the range, and `None` if it was not measured. A deviation counts only if `is_shown` is true for what
-    /// shows its cause.
-    pub(super) fn verdict(&self, ok: Option<bool>, is_shown: impl Fn(&str) -> bool) -> &'static str {
+    /// number is in the range. A deviation counts only if `is_shown` is true for what shows its cause.
+    pub(super) fn verdict(&self, ok: bool, is_shown: impl Fn(&str) -> bool) -> &'static str {
         let deviates = self.deviation.as_ref().is_some_and(|deviation| is_shown(&deviation.shown_by));
-        verdict(ok, deviates, self.calibrated)
+        verdict(Some(ok), deviates, self.calibrated)
     }
 
     /// True unless this half-width of the 95% interval over seeds leaves open whether the claim holds. Always true for a

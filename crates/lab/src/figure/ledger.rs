@@ -2,7 +2,7 @@
 //! reproducible result changes unnoticed. If a figure's results vary from run to run, changes of measured numbers alone
 //! make no entry.
 
-use super::claim::{Claim, Outcome};
+use super::claim::{Claim, NOT_MEASURED, Outcome};
 use super::reproduce::{Reproduced, Scale};
 use crate::Error;
 use raddle_records::write_file;
@@ -77,17 +77,25 @@ impl Judged {
         }
     }
 
+    /// Replaces the verdict by `not measured` if the interval leaves open whether the claim holds. Results can be older
+    /// than this rule. The verdict stays if the claim has another range today.
+    fn judge_anew(&mut self, claim: &Claim) {
+        if self.accept == bounds(claim.accept()) && !claim.is_decided(self.measured, self.margin95) {
+            NOT_MEASURED.clone_into(&mut self.verdict);
+        }
+    }
+
     /// Replaces the verdict by the verdict that the same number has with the marks of the claim today. A deviation counts
     /// only if `is_shown` is true for what shows its cause. The verdict stays if the claim was not measured, or if
     /// the claim has another range today.
     fn mark_anew(&mut self, claim: &Claim, is_shown: impl Fn(&str) -> bool) {
+        self.judge_anew(claim);
         let ok = match &*self.verdict {
             "holds" | "calibrated" => true,
             "deviates" | "FAILS" => false,
             _ => return,
         };
         if self.accept == bounds(claim.accept()) {
-            let ok = claim.is_decided(self.measured, self.margin95).then_some(ok);
             claim.verdict(ok, is_shown).clone_into(&mut self.verdict);
         }
     }
@@ -105,14 +113,9 @@ impl Entry {
         }
     }
 
-    /// The verdicts on all claims.
-    fn verdicts(&self) -> impl Iterator<Item = &str> {
-        self.claims.iter().map(|claim| &*claim.verdict)
-    }
-
     /// The differences between these results and the newer results `now`, one sentence for each. Measured numbers and
     /// digests are compared only if `repeats` is true, that is, if the figure's results are reproducible. Even then, a
-    /// number is compared only if the verdict on its claim did not move, and the digests are compared only if
+    /// number is compared only if the verdict on its claim is the same as before, and the digests are compared only if
     /// no other difference was found.
     fn moved_to(&self, now: &Self, repeats: bool) -> Vec<String> {
         let name = &self.figure;
@@ -129,16 +132,11 @@ impl Entry {
                 (Some(a), Some(b)) => (a - b).abs() <= SAME * a.abs().max(b.abs()),
                 _ => a.is_none() == b.is_none(),
             };
-            let has_same_range = (0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound]));
-            if !has_same_range {
+            if !(0..2).all(|bound| is_same(claim.accept[bound], was.accept[bound])) {
                 let [is, was] = [claim.accept, was.accept].map(range);
                 moved.push(format!("the accepted range of {name}/{id} is now {is}, and was {was} earlier"));
             }
-            // The same number, interval and range have another verdict only by other marks of the claim, or another
-            // rule of judging: nothing moved.
-            let has_same_number =
-                is_same(claim.measured, was.measured) && is_same(claim.margin95, was.margin95);
-            if claim.verdict != was.verdict && !(has_same_number && has_same_range) {
+            if claim.verdict != was.verdict {
                 moved.push(format!("{name}/{id}: {}, was: {}", claim.verdict, was.verdict));
             } else if repeats && !is_same(claim.measured, was.measured) {
                 let shown =
@@ -249,11 +247,26 @@ impl Ledger {
         let causes = claims.values().flatten().filter_map(Claim::shown_by);
         let at_both = causes.flat_map(|by| [Scale::Quick, Scale::Full].map(|scale| (by, scale.name())));
         let shown: BTreeSet<_> = at_both.filter(|(by, scale)| self.shows(by, scale)).collect();
+        self.each_result(claims, |scale, recorded, claim| {
+            recorded.mark_anew(claim, |by| shown.contains(&(by, scale)));
+        });
+    }
+
+    /// Judges the results of figures by the rule of today on intervals. `claims` are the claims of each figure.
+    pub(super) fn judge_anew(&mut self, claims: &BTreeMap<String, Vec<Claim>>) {
+        self.each_result(claims, |_, recorded, claim| recorded.judge_anew(claim));
+    }
+
+    /// Calls `change` for each result on one of these claims, with the scale of the result.
+    fn each_result(
+        &mut self,
+        claims: &BTreeMap<String, Vec<Claim>>,
+        change: impl Fn(&str, &mut Judged, &Claim),
+    ) {
         for Entry { figure, scale, claims: recorded, .. } in &mut self.results {
-            let is_shown = |by: &str| shown.contains(&(by, scale.as_str()));
             for claim in claims.get(figure).into_iter().flatten() {
                 if let Some(recorded) = recorded.iter_mut().find(|recorded| recorded.id == claim.id()) {
-                    recorded.mark_anew(claim, is_shown);
+                    change(scale, recorded, claim);
                 }
             }
         }
@@ -286,9 +299,9 @@ impl Ledger {
     pub fn add(&mut self, figures: &[Reproduced], scale: Scale, commit: Option<&str>) {
         for figure in figures {
             let now = Entry::of(figure, scale, commit);
-            let is_known = self.last(&figure.name, scale.name()).is_some_and(|was| {
-                was.moved_to(&now, figure.repeats).is_empty() && was.verdicts().eq(now.verdicts())
-            });
+            let is_known = self
+                .last(&figure.name, scale.name())
+                .is_some_and(|was| was.moved_to(&now, figure.repeats).is_empty());
             if !is_known {
                 self.results.push(now);
             }
@@ -403,11 +416,10 @@ mod tests {
         assert_eq!(marked("holds", 0.5, deviates, shown), "holds");
         assert_eq!(marked("holds", 0.5, "calibrated = true", shown), "calibrated");
         assert_eq!(marked("not measured", 0.5, deviates, shown), "not measured");
-        assert_eq!(marked("FAILS", 0.5, "widest = 1.0", shown), "FAILS", "the claim has a limit of its own");
-        assert_eq!(
-            [0.1, 0.3].map(|margin| marked_with(Some(margin), "FAILS", 0.5, "", shown)),
-            ["FAILS", "not measured"]
-        );
+        let with_interval = |margin: f64, mark: &str| marked_with(Some(margin), "FAILS", 0.5, mark, shown);
+        assert_eq!([0.1, 0.3].map(|margin| with_interval(margin, "")), ["FAILS", "not measured"]);
+        assert_eq!(with_interval(0.3, deviates), "not measured", "the rule comes before the mark");
+        assert_eq!(with_interval(0.3, "widest = 1.0"), "FAILS", "the claim has a limit of its own");
     }
 
     #[test]
@@ -443,9 +455,6 @@ mod tests {
             moved(wider, Scale::Quick).results,
             ["the accepted range of test/fig1/a is now at least 0, and was 0 to 5 earlier"]
         );
-        let mut marked = figure(1.0 / 3.0, true);
-        marked.outcomes[0].calibrated = true;
-        assert_eq!(moved(marked, Scale::Quick), Moved::default(), "a mark is no result");
         let gone = Reproduced { outcomes: Vec::new(), ..figure(1.0 / 3.0, true) };
         assert_eq!(moved(gone, Scale::Quick).results, ["test/fig1/a no longer exists"]);
     }

@@ -52,7 +52,7 @@ use claim::Claim;
 use draw::{Chart, LOOK};
 use plot::Plot;
 use runs::{Data, Run};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Title and claims of a figure.
@@ -225,6 +225,17 @@ fn claim_items(document: &Document) -> Result<&[Item], Problem> {
 /// The claims of a document. Does not check that its runs record what the claims measure.
 fn read_claims(document: &Document) -> Result<Vec<Claim>, Problem> {
     claim_items(document)?.iter().map(Claim::read).collect()
+}
+
+/// The claims of the embedded figures among `names`, by name.
+fn shipped_claims(names: impl IntoIterator<Item = String>) -> Result<BTreeMap<String, Vec<Claim>>, Problem> {
+    let mut claims = BTreeMap::new();
+    for name in names {
+        if let Some(document) = embedded(&name)? {
+            claims.insert(name, read_claims(&document)?);
+        }
+    }
+    Ok(claims)
 }
 
 /// The records that the run of each cell keeps.

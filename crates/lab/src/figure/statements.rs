@@ -1,11 +1,10 @@
 //! The statements of the papers' evaluations (`papers/*/statements.toml`), and the verdicts on them.
 
 use super::ledger::{Judged, Ledger};
-use super::{Scale, embedded, names, read_claims};
+use super::{Scale, names, shipped_claims};
 use crate::Error;
 use crate::notation::shown_or_dash;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// For each [`Inventory`]: the name of the paper, the name of the file, and the file's text. `build.rs` writes this
@@ -158,14 +157,8 @@ pub fn inventories() -> Result<Vec<Inventory>, Error> {
 /// # Errors
 /// If the ledger or a figure's file is malformed.
 fn ledger() -> Result<Ledger, Error> {
-    let mut claims = BTreeMap::new();
-    for name in names() {
-        if let Some(document) = embedded(&name)? {
-            claims.insert(name, read_claims(&document)?);
-        }
-    }
     let mut ledger = Ledger::builtin()?;
-    ledger.mark_anew(&claims);
+    ledger.mark_anew(&shipped_claims(names())?);
     Ok(ledger)
 }
 

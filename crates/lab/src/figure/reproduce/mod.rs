@@ -4,7 +4,7 @@ use super::claim::Outcome;
 use super::ledger::{Ledger, Moved};
 use super::papers::{File, select};
 use super::runs::{Data, Run};
-use super::{Figure, LOOK, Look, compute::compute, draw_pictures};
+use super::{Figure, LOOK, Look, compute::compute, draw_pictures, shipped_claims};
 use crate::experiment::{Cell, Document, Problem, Value, list};
 use crate::lint::Warning;
 use crate::run::directory::{Lock, Origin, Out, Part};
@@ -236,7 +236,9 @@ pub fn reproduce(
         session.done.figures.push(done);
     }
     if options.check {
-        session.done.moved = Some(Ledger::builtin()?.check(&session.done.figures, options.scale));
+        let mut ledger = Ledger::builtin()?;
+        ledger.judge_anew(&shipped_claims(session.done.figures.iter().map(|figure| figure.name.clone()))?);
+        session.done.moved = Some(ledger.check(&session.done.figures, options.scale));
     }
     session.done.is_complete = true;
     Ok(session.done)

@@ -2,6 +2,7 @@
 
 use super::super::*;
 use super::options;
+use crate::figure::Ledger;
 use std::collections::BTreeSet;
 
 /// A task for another process carries the resolved experiment. So the resolved experiment must give the same run as the
@@ -85,4 +86,25 @@ fn every_shipped_figure_has_a_plot() {
     let has_plot = |file: &File| document(file, &options).expect("a figure").root.get("plot").is_some();
     let empty: Vec<_> = select(&[]).expect("figures").into_iter().filter(|file| !has_plot(file)).collect();
     assert!(empty.is_empty(), "{:?}", empty.iter().map(File::name).collect::<Vec<_>>());
+}
+
+/// If a figure's file marks a claim as deviating, the ledger's latest entry at quick scale must not say that the claim
+/// fails: the figure must be recorded again after the mark was added. Without this, `raddle reproduce FIGURE --check`
+/// fails.
+#[test]
+fn the_ledger_has_the_marks_of_shipped_figures() {
+    let ledger = Ledger::builtin().expect("a ledger");
+    let mut lacking = Vec::new();
+    for file in select(&[]).expect("figures") {
+        let figure: toml::Table = file.text.parse().expect("TOML");
+        let Some(entry) = ledger.last(&file.name(), Scale::Quick.name()) else { continue };
+        let claims = figure.get("claim").and_then(toml::Value::as_array).into_iter().flatten();
+        for claim in claims.filter(|claim| claim.get("deviates").is_some()) {
+            let id = claim["id"].as_str().expect("a claim has an id");
+            if entry.claims.iter().any(|was| was.id == id && was.verdict == "FAILS") {
+                lacking.push(format!("{}/{id}", file.name()));
+            }
+        }
+    }
+    assert!(lacking.is_empty(), "record these figures again: {}", lacking.join(", "));
 }
