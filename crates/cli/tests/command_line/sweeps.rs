@@ -166,7 +166,7 @@ fn stopped(folder: &Path, file: &str, cell: &str, computed: Duration) -> Output 
     begun(&folder.join("s"), &format!(".{cell}.part-"));
     let since = processor_time(sweep.id());
     while processor_time(sweep.id()) < since + computed {
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::yield_now();
     }
     assert!(Command::new("kill").args(["-INT", &sweep.id().to_string()]).status().unwrap().success());
     sweep.wait_with_output().unwrap()

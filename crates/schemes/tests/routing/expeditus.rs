@@ -7,8 +7,9 @@ use crate::clos::{
 };
 use raddle_core::{Duration, Header, HeaderInfo, NodeId, Packet, Stream, Time};
 use raddle_packet_sim::{Change, Config, Simulation, Threads};
+use raddle_schemes::counter::Counter;
 use raddle_schemes::parameter::Value;
-use raddle_schemes::routing::expeditus::{Counter, Counters, Expeditus, ROUTING};
+use raddle_schemes::routing::expeditus::{Counters, Expeditus, ROUTING};
 use raddle_testkit::{flow, link, ns, settings};
 use raddle_topology::{ClosSize, Topology};
 use raddle_wire::exp::{Tag, Tagged};

@@ -3,8 +3,9 @@
 use crate::clos::{AGGREGATIONS, CORES, Heard, TESTBED, TORS, Traffic, fabric, plan, run};
 use raddle_core::{Header, NodeId, PacketKind, Time};
 use raddle_packet_sim::{Config, Simulation};
+use raddle_schemes::counter::Counter;
 use raddle_schemes::parameter::Value;
-use raddle_schemes::routing::expeditus::{Counter, Expeditus, ROUTING};
+use raddle_schemes::routing::expeditus::{Expeditus, ROUTING};
 use raddle_testkit::{flow, settings};
 
 /// A run of a single flow. The counts are requests, responses, completed entries of edge switches, and stored entries

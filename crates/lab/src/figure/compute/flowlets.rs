@@ -7,13 +7,11 @@
 //!   within the time constant of the load estimate;
 //! - `choices in part`: share of choices at which this is so of at least one uplink.
 
-use super::keys::KIND;
-use super::{Context, Quantities, each_case};
-use crate::experiment::{Cause, Document, EngineKind, Problem, Section};
+use super::Context;
+use super::case::{Case, Quantities, each_case};
+use crate::experiment::{Problem, Section};
 use crate::figure::runs::Run;
-use crate::run::Control;
-use raddle_core::{NodeId, Parts};
-use raddle_packet_sim::Threads;
+use raddle_core::NodeId;
 use raddle_schemes::routing::conga::Fabric;
 use raddle_schemes::scheme::Plan;
 use std::sync::Arc;
@@ -23,48 +21,31 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     each_case(section, context, quantities)
 }
 
-/// Runs an experiment, and returns its quantities. A quantity is left out if nothing that it counts happened.
-fn quantities(
-    section: &Section<'_>,
-    context: &Context<'_>,
-    document: &Document,
-) -> Result<Quantities, Problem> {
-    let refused = |what: String, hint: &str| {
-        let cause = Cause::Contradiction { what, hint: hint.to_owned() };
-        Problem::at(section.at_key(&KIND), cause)
-    };
-    let mut prepared = document.prepare()?;
-    let experiment = &prepared.experiment;
-    let scheme = &experiment.scheme;
-    if experiment.engine.kind != EngineKind::Packet
-        || !["conga", "conga-flow"].contains(&scheme.routing.as_str())
-    {
-        return Err(refused(
-            "a `flowlets` figure needs CONGA and the packet engine".to_owned(),
+/// Runs a case, and returns its quantities. A quantity is left out if nothing that it counts happened.
+fn quantities(mut case: Case<'_>) -> Result<Quantities, Problem> {
+    let (scheme, seed) = (&case.prepared.experiment.scheme, case.prepared.experiment.engine.seed);
+    if !case.is_of_packets() || !["conga", "conga-flow"].contains(&scheme.routing.as_str()) {
+        return Err(case.refused(
+            "a `flowlets` figure needs CONGA and the packet engine",
             "choose routing = \"conga\" or \"conga-flow\" in [scheme] and kind = \"packet\" in [engine]",
         ));
     }
-    let plan =
-        Plan::new(&prepared.topology, &scheme.routing, &scheme.routing_settings, experiment.engine.seed);
-    let fabric = Arc::new(Fabric::new(&plan).map_err(|unfit| refused(unfit.problem, &unfit.hint))?);
-    let mut bare = std::mem::replace(&mut prepared.parts.node, Box::new(|_| Parts::default()));
+    let plan = Plan::new(&case.prepared.topology, &scheme.routing, &scheme.routing_settings, seed);
+    let fabric = Arc::new(Fabric::new(&plan).map_err(|unfit| case.unfit(unfit))?);
     let switches = Arc::clone(&fabric);
-    prepared.parts.node = Box::new(move |id| {
-        let mut parts = bare(id);
+    case.change_nodes(move |id, mut parts| {
         if parts.forwarder.is_some() {
             parts.forwarder = switches.forwarder(id);
         }
         parts
     });
-    let control = Control { stop: context.stop, progress: &mut |_| (), threads: Threads::Always(1) };
     let mut flows: u64 = 0;
     let mut flow = |flow: &raddle_records::FlowRecord| {
         let [from, to] = [flow.src, flow.dst].map(|host| fabric.leaf_of(NodeId(host)));
         flows += u64::from(from != to);
         Ok(())
     };
-    let hint = "run the experiment without [compute] to find the cause";
-    crate::run::run(prepared, &mut flow, control).map_err(|error| refused(error.to_string(), hint))?;
+    case.run(&mut flow)?;
     let counters = fabric.counters();
     let [choices, of_senders, uplinks, recent, all_recent] =
         [&counters.choices, &counters.of_senders, &counters.uplinks, &counters.recent, &counters.all_recent]

@@ -3,6 +3,7 @@
 
 mod allocation;
 mod broadcast;
+mod case;
 mod controller;
 mod flowlets;
 mod forwarding_cost;
@@ -23,14 +24,14 @@ mod selection;
 
 pub(crate) use keys::COMPUTE;
 
-use super::runs::{Data, Run, SEED};
+use super::runs::{Data, Run};
 use crate::experiment::keys::{Key, Name, Tables};
 use crate::experiment::{
     COMPUTES, Cause, Document, FIGURE_TABLES, FOLDER, Problem, ROOT, Section, TopologySpec,
 };
 use keys::{
-    CASE_SET, DIMS, FABRIC_LABEL, FABRIC_SEED, FABRIC_TOPOLOGY, FABRICS, KIND, PATTERN, PATTERN_LABEL,
-    PATTERN_LIST, PATTERNS, PROTOCOL, RUN_CASES, RUN_LABEL, RUN_SEEDS, SCHEME_LABEL, SCHEMES,
+    DIMS, FABRIC_LABEL, FABRIC_SEED, FABRIC_TOPOLOGY, FABRICS, KIND, PATTERN, PATTERN_LABEL, PATTERN_LIST,
+    PATTERNS, PROTOCOL, SCHEME_LABEL, SCHEMES,
 };
 use raddle_core::{Duration, Rate};
 use raddle_topology::builders::{self, BuildError};
@@ -129,36 +130,6 @@ pub(super) fn compute(
 /// A run with these pairs of sweep and label.
 fn run(labels: &[(&str, &str)], data: Data) -> Run {
     Run { labels: labels.iter().map(|&(sweep, label)| (sweep.to_owned(), label.to_owned())).collect(), data }
-}
-
-/// The numbers that a run gives, each with the name of its quantity.
-type Quantities = Vec<(&'static str, f64)>;
-
-/// Computes the `quantities` of every case in `cases` with each of the section's seeds. A case is the figure's own
-/// experiment with other values of some keys.
-fn each_case(
-    section: &mut Section<'_>,
-    context: &Context<'_>,
-    quantities: fn(&Section<'_>, &Context<'_>, &Document) -> Result<Quantities, Problem>,
-) -> Result<Vec<Run>, Problem> {
-    let seeds = section.read(&RUN_SEEDS)?;
-    let mut runs = Vec::new();
-    for mut case in needed(section, &RUN_CASES)? {
-        let (label, set) = (case.read(&RUN_LABEL)?, case.read(&CASE_SET)?);
-        case.finish()?;
-        let document = context.document.clone().with_overrides(set.iter().map(String::as_str))?;
-        let first = document.prepare()?.experiment.engine.seed;
-        for seed in (first..).take(seeds as usize).take_while(|_| !context.is_stopped()) {
-            let with_seed = format!("engine.seed={seed}");
-            let document = document.clone().with_overrides([with_seed.as_str()])?;
-            let seed = seed.to_string();
-            for (quantity, number) in quantities(section, context, &document)? {
-                let labels = [("quantity", quantity), ("case", &label), (SEED, &seed)];
-                runs.push(run(&labels, Data::Number(number)));
-            }
-        }
-    }
-    Ok(runs)
 }
 
 /// The tables of the list at `key`, which is required.

@@ -21,15 +21,14 @@
 //! - `even choices`: share of the choices of an uplink that are between uplinks of equal effective load;
 //! - `most entries`: largest number of entries in the path selection table of a switch.
 
-use super::keys::KIND;
-use super::{Context, Quantities, each_case};
+use super::Context;
+use super::case::{Case, Quantities, each_case};
 use crate::analysis::path_selection::{Selection, Selections, watch};
-use crate::experiment::{Cause, Document, EngineKind, Problem, Section};
+use crate::experiment::{Problem, Section};
 use crate::figure::runs::Run;
-use crate::run::Control;
-use raddle_core::{NodeId, Parts, Time};
-use raddle_packet_sim::Threads;
-use raddle_schemes::routing::expeditus::{Counter, Counters, Expeditus};
+use raddle_core::{NodeId, Time};
+use raddle_schemes::counter::Counter;
+use raddle_schemes::routing::expeditus::{Counters, Expeditus};
 use raddle_schemes::scheme::Plan;
 use raddle_topology::Clos;
 use raddle_wire::Opening;
@@ -40,39 +39,25 @@ pub(super) fn measure(section: &mut Section<'_>, context: &Context<'_>) -> Resul
     each_case(section, context, quantities)
 }
 
-/// Runs an experiment, and returns its quantities. A quantity is left out if nothing that it counts happened.
-fn quantities(
-    section: &Section<'_>,
-    context: &Context<'_>,
-    document: &Document,
-) -> Result<Quantities, Problem> {
-    let refused = |what: String, hint: &str| {
-        let cause = Cause::Contradiction { what, hint: hint.to_owned() };
-        Problem::at(section.at_key(&KIND), cause)
-    };
-    let mut prepared = document.prepare()?;
-    let experiment = &prepared.experiment;
-    let scheme = &experiment.scheme;
-    if experiment.engine.kind != EngineKind::Packet || scheme.routing != "expeditus" {
-        let what = "a `path-selection` figure needs Expeditus and the packet engine".to_owned();
-        return Err(refused(
-            what,
+/// Runs a case, and returns its quantities. A quantity is left out if nothing that it counts happened.
+fn quantities(mut case: Case<'_>) -> Result<Quantities, Problem> {
+    let (scheme, seed) = (&case.prepared.experiment.scheme, case.prepared.experiment.engine.seed);
+    if !case.is_of_packets() || scheme.routing != "expeditus" {
+        return Err(case.refused(
+            "a `path-selection` figure needs Expeditus and the packet engine",
             "choose routing = \"expeditus\" in [scheme] and kind = \"packet\" in [engine]",
         ));
     }
-    let plan =
-        Plan::new(&prepared.topology, &scheme.routing, &scheme.routing_settings, experiment.engine.seed);
-    let expeditus = Expeditus::new(&plan).map_err(|unfit| refused(unfit.problem, &unfit.hint))?;
+    let plan = Plan::new(&case.prepared.topology, &scheme.routing, &scheme.routing_settings, seed);
+    let expeditus = Expeditus::new(&plan).map_err(|unfit| case.unfit(unfit))?;
     let clos = Clos::new(expeditus.size());
     let counters = Arc::clone(expeditus.counters());
     let kept = [1, 2].map(|level| expeditus.load_values(level) as f64);
     let on_the_paths = switches_on_the_paths(&clos);
     let selections = Arc::<Mutex<Selections>>::default();
-    let mut bare = std::mem::replace(&mut prepared.parts.node, Box::new(|_| Parts::default()));
     let (watched, host_ports) = (Arc::clone(&selections), clos.uplinks(1).start);
     let edges = clos.nodes_of(1);
-    prepared.parts.node = Box::new(move |id| {
-        let mut parts = bare(id);
+    case.change_nodes(move |id, mut parts| {
         if parts.forwarder.is_some() {
             parts.forwarder = expeditus.forwarder(id);
         }
@@ -81,9 +66,7 @@ fn quantities(
         }
         parts
     });
-    let control = Control { stop: context.stop, progress: &mut |_| (), threads: Threads::Always(1) };
-    let hint = "run the experiment without [compute] to find the cause";
-    crate::run::run(prepared, &mut |_| Ok(()), control).map_err(|error| refused(error.to_string(), hint))?;
+    case.run(&mut |_| Ok(()))?;
     let selections = selections.lock().unwrap_or_else(PoisonError::into_inner);
     let mut numbers = vec![
         ("loads of an edge switch", kept[0]),

@@ -3,13 +3,11 @@
 //! case is R2C2, whose nodes all compute rates, or R2C2 with a central controller. The quantity `computations` is the
 //! number of computations of all nodes together.
 
-use super::keys::KIND;
-use super::{Context, Quantities, each_case};
-use crate::experiment::{Cause, Document, EngineKind, Problem, Section};
+use super::Context;
+use super::case::{Case, Quantities, each_case};
+use crate::experiment::{Problem, Section};
 use crate::figure::runs::Run;
-use crate::run::Control;
 use raddle_core::{Host, NodeId, Parts};
-use raddle_packet_sim::Threads;
 use raddle_schemes::scheme::Plan;
 use raddle_schemes::transport::r2c2::{self, Fabric, R2c2Node};
 use raddle_schemes::transport::r2c2_central::{self, CentralNode};
@@ -23,49 +21,33 @@ pub(super) fn count(section: &mut Section<'_>, context: &Context<'_>) -> Result<
     each_case(section, context, computations)
 }
 
-/// Runs an experiment, and returns the number of rate computations.
-fn computations(
-    section: &Section<'_>,
-    context: &Context<'_>,
-    document: &Document,
-) -> Result<Quantities, Problem> {
-    let refused = |what: String, hint: &str| {
-        let cause = Cause::Contradiction { what, hint: hint.to_owned() };
-        Problem::at(section.at_key(&KIND), cause)
-    };
-    let mut prepared = document.prepare()?;
-    let (scheme, engine) = (&prepared.experiment.scheme, &prepared.experiment.engine);
-    let seed = engine.seed;
-    let is_packet = engine.kind == EngineKind::Packet;
-    let plan = Plan::new(&prepared.topology, &scheme.routing, &scheme.settings, seed);
+/// Runs a case, and returns the number of rate computations.
+fn computations(mut case: Case<'_>) -> Result<Quantities, Problem> {
+    let (topology, scheme) = (&case.prepared.topology, &case.prepared.experiment.scheme);
+    let seed = case.prepared.experiment.engine.seed;
+    let plan = Plan::new(topology, &scheme.routing, &scheme.settings, seed);
     // The run's own nodes have a fabric that cannot be reached. These nodes replace them.
     let (fabric, host): (_, MakeHost) = match scheme.transport.info.name {
-        "r2c2" if is_packet => {
-            let fabric = Fabric::new(&prepared.topology, r2c2::Params::of(&plan));
+        "r2c2" if case.is_of_packets() => {
+            let fabric = Fabric::new(topology, r2c2::Params::of(&plan));
             let of_nodes = Arc::clone(&fabric);
             (fabric, Box::new(move |id| Box::new(R2c2Node::new(&of_nodes, id, seed))))
         }
-        "r2c2-central" if is_packet => {
-            let params = r2c2_central::Params::of(&plan);
-            let params = params.map_err(|unfit| refused(unfit.problem, &unfit.hint))?;
-            let fabric = Fabric::new(&prepared.topology, params.r2c2);
+        "r2c2-central" if case.is_of_packets() => {
+            let params = r2c2_central::Params::of(&plan).map_err(|unfit| case.unfit(unfit))?;
+            let fabric = Fabric::new(topology, params.r2c2);
             let of_nodes = Arc::clone(&fabric);
             (fabric, Box::new(move |id| Box::new(CentralNode::new(&of_nodes, &params, id, seed))))
         }
         _ => {
-            let what = "a `rate-computations` figure needs R2C2 and the packet engine".to_owned();
-            let hint = "choose transport = \"r2c2\" or \"r2c2-central\" in [scheme] and kind = \"packet\" in [engine]";
-            return Err(refused(what, hint));
+            return Err(case.refused(
+                "a `rate-computations` figure needs R2C2 and the packet engine",
+                "choose transport = \"r2c2\" or \"r2c2-central\" in [scheme] and kind = \"packet\" in [engine]",
+            ));
         }
     };
-    let mut bare = std::mem::replace(&mut prepared.parts.node, Box::new(|_| Parts::default()));
-    prepared.parts.node = Box::new(move |id| {
-        let parts = bare(id);
-        Parts { host: parts.host.is_some().then(|| host(id)), ..parts }
-    });
-    let control = Control { stop: context.stop, progress: &mut |_| (), threads: Threads::Always(1) };
-    let hint = "run the experiment without [compute] to find the cause";
-    crate::run::run(prepared, &mut |_| Ok(()), control).map_err(|error| refused(error.to_string(), hint))?;
+    case.change_nodes(move |id, parts| Parts { host: parts.host.is_some().then(|| host(id)), ..parts });
+    case.run(&mut |_| Ok(()))?;
     Ok(vec![("computations", fabric.computations() as f64)])
 }
 

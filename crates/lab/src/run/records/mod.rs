@@ -96,6 +96,7 @@ impl Records {
         flows.retain(|flow| flow.id >= first);
         let starts = || flows.iter().map(|flow| flow.start_ps);
         let arrivals = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
+        let fidelity = fidelity(directory)?;
         Ok(Self {
             flows: flows.iter().map(FlowRow::from).collect(),
             links: links::links(directory)?,
@@ -103,8 +104,8 @@ impl Records {
             intervals: over_time::intervals(&directory.join(directory::THROUGHPUT))?,
             queue_lengths: over_time::queue_lengths(&directory.join(directory::QUEUE_LENGTHS))?,
             makespan_ms: makespan_ms(&directory.join(directory::RANKS))?,
-            verdict: verdict(directory)?,
-            lateness_us: lateness_us(directory)?,
+            verdict: fidelity["verdict"].as_str().map(str::to_owned),
+            lateness_us: fidelity["lateness_p50_ns"].as_f64().map(|ns| ns / 1e3),
         })
     }
 
@@ -126,12 +127,12 @@ fn makespan_ms(file: &Path) -> Result<Option<f64>, Error> {
 
 /// True if the directory holds a live run.
 pub(crate) fn is_live(directory: &Path) -> Result<bool, Error> {
-    Ok(verdict(directory)?.is_some())
+    Ok(fidelity(directory)?["verdict"].is_string())
 }
 
 /// True if the directory holds a live run that was not faithful.
 pub(crate) fn is_unfaithful(directory: &Path) -> Result<bool, Error> {
-    Ok(verdict(directory)?.is_some_and(|verdict| !is_faithful(&verdict)))
+    Ok(fidelity(directory)?["verdict"].as_str().is_some_and(|verdict| !is_faithful(verdict)))
 }
 
 /// True if the verdict says that the run measured the fabric rather than the machine.
@@ -139,16 +140,9 @@ pub(crate) fn is_faithful(verdict: &str) -> bool {
     verdict == Verdict::Faithful.to_string()
 }
 
-/// The verdict on the run in this directory; `None` if it was not a live run.
-fn verdict(directory: &Path) -> Result<Option<String>, Error> {
-    let summary = kept_summary::read(directory)?;
-    Ok(summary["fidelity"]["verdict"].as_str().map(str::to_owned))
-}
-
-/// Median lateness of the packets of the run in this directory, in microseconds; `None` if it was not a live run.
-fn lateness_us(directory: &Path) -> Result<Option<f64>, Error> {
-    let summary = kept_summary::read(directory)?;
-    Ok(summary["fidelity"]["lateness_p50_ns"].as_f64().map(|ns| ns / 1e3))
+/// How faithful the run in this directory was, from its summary; null if it was not a live run.
+fn fidelity(directory: &Path) -> Result<serde_json::Value, Error> {
+    Ok(kept_summary::read(directory)?.get_mut("fidelity").map(serde_json::Value::take).unwrap_or_default())
 }
 
 /// Tier and imbalance of each sample after the first arrival of a flow and up to the last arrival. If all flows arrive

@@ -1,6 +1,6 @@
 //! Counts of CONGA's choices of uplinks, summed over all leaves of a run.
 
-use crate::routing::expeditus::Counter;
+use crate::counter::Counter;
 
 /// Counts of the choices of uplinks. A leaf chooses an uplink at the first packet of each flowlet to another leaf.
 #[derive(Debug, Default)]

@@ -240,7 +240,7 @@ fn choices_and_recent_metrics_are_counted() {
     let mut leaf = Leaf::new(&fabric, LEAVES[0]);
     let counted = |fabric: &Fabric| {
         let Counters { choices, of_senders, uplinks, recent, all_recent } = &**fabric.counters();
-        [choices, of_senders, uplinks, recent, all_recent].map(crate::routing::expeditus::Counter::get)
+        [choices, of_senders, uplinks, recent, all_recent].map(crate::counter::Counter::get)
     };
     leaf.congestion.told(us(1_000), 1, Feedback { tag: 0, metric: 3 });
     leaf.congestion.told(us(1_001), 1, Feedback { tag: 2, metric: 0 });

@@ -1,33 +1,6 @@
 //! Counts of selection events, summed over all switches of a run.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A counter that several switches increment.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
-
-impl Counter {
-    /// Adds one.
-    pub(crate) fn count(&self) {
-        self.add(1);
-    }
-
-    /// Adds `more`.
-    pub(crate) fn add(&self, more: u64) {
-        self.0.fetch_add(more, Ordering::Relaxed);
-    }
-
-    /// Raises the count to `value` if the count is smaller.
-    pub(crate) fn raise(&self, value: u64) {
-        self.0.fetch_max(value, Ordering::Relaxed);
-    }
-
-    /// The current count.
-    #[must_use]
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
+use crate::counter::Counter;
 
 /// Counts of selection events. With the paper's protocol and TCP, UDP or RoCEv2 packets, once all selections have
 /// ended, `requests`, `responses` and `answered` are equal, and `measured`, `merged` and `installed` equal the number

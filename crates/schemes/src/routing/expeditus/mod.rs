@@ -31,5 +31,5 @@ mod switch;
 pub(crate) mod tagging;
 mod tor;
 
-pub use counters::{Counter, Counters};
+pub use counters::Counters;
 pub use scheme::{Expeditus, ROUTING};

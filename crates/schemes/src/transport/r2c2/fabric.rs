@@ -7,12 +7,12 @@
 
 use super::rates::RateMemo;
 use super::{Params, Trees};
+use crate::counter::Counter;
 use raddle_core::{LinkId, NodeId, Rate};
 use raddle_topology::Topology;
 use raddle_topology::routing::{Protocol, Routing};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The fabric with a given set of links down.
@@ -28,13 +28,13 @@ pub(crate) struct View {
     /// separate, so that each computation starts from the result of a similar table.
     pub(super) memo_of_lasting: RateMemo,
     /// Number of rate computations of all nodes in all views of the fabric.
-    computations: Arc<AtomicU64>,
+    computations: Arc<Counter>,
 }
 
 impl View {
     /// Counts one rate computation of a node, even if another node has already computed the result.
     pub(super) fn count_computation(&self) {
-        self.computations.fetch_add(1, Ordering::Relaxed);
+        self.computations.count();
     }
 
     /// The protocol that flows of protocol `wanted` use in this view. If `wanted` needs a torus or a mesh, and failures
@@ -73,7 +73,7 @@ pub struct Fabric {
     topology: Arc<Topology>,
     views: Mutex<FxHashMap<Vec<LinkId>, Weak<View>>>,
     /// Number of rate computations of all nodes.
-    computations: Arc<AtomicU64>,
+    computations: Arc<Counter>,
 }
 
 impl Fabric {
@@ -92,7 +92,7 @@ impl Fabric {
     /// each node of a real rack computes it.
     #[must_use]
     pub fn computations(&self) -> u64 {
-        self.computations.load(Ordering::Relaxed)
+        self.computations.get()
     }
 
     /// The view of the fabric without the links in `down`.
