@@ -99,7 +99,7 @@ impl Watch for Heard<'_> {
         self.notes.renamed(from, to);
     }
 
-    fn reproduced(&self, figure: &Reproduced) -> Result<(), Error> {
+    fn reproduced(&self, figure: &Reproduced, _: usize, _: usize) -> Result<(), Error> {
         self.record.iter().try_for_each(|record| record.add(figure))
     }
 

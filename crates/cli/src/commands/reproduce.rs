@@ -106,7 +106,16 @@ impl figure::Watch for FigureBars {
         self.renamed.add(from, to);
     }
 
-    fn reproduced(&self, figure: &figure::Reproduced) -> Result<(), Error> {
+    fn reproduced(&self, figure: &figure::Reproduced, nth: usize, all: usize) -> Result<(), Error> {
+        // The table of all claims is printed at the end only. Of several figures, that can be an hour later.
+        if all > 1 && !self.quiet {
+            let claims = figure.outcomes.len();
+            let failed = figure.outcomes.iter().filter(|outcome| outcome.is_unexpected()).count();
+            show::line(&format!(
+                "{nth}/{all} {}: {:.1} s, {failed} of {claims} claims fail",
+                figure.name, figure.seconds
+            ));
+        }
         self.record.iter().try_for_each(|record| record.add(figure))
     }
 

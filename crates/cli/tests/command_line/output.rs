@@ -253,6 +253,24 @@ fn unread(folder: &Path, arguments: &str, stderr: Stdio) -> Output {
 
 #[cfg(unix)]
 #[test]
+fn each_of_several_figures_is_told_when_it_is_complete() {
+    let folder = folder();
+    for name in ["one", "two"] {
+        fs::write(folder.path().join(format!("{name}.toml")), OWN_FIGURE).unwrap();
+    }
+    let told = |arguments: &str| {
+        let output = command(folder.path(), arguments).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        told.lines().filter(|line| line.contains(" own/")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let lines = told("reproduce one.toml two.toml");
+    assert!(lines[0].starts_with("1/2 own/one: ") && lines[1].starts_with("2/2 own/two: "), "{lines:?}");
+    assert!(lines[1].ends_with(" s, 0 of 0 claims fail"), "{lines:?}");
+    assert!(told("reproduce one.toml").is_empty());
+    assert!(told("reproduce one.toml two.toml --quiet").is_empty());
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = swept();
     fs::write(folder.path().join("small.toml"), SMALL).unwrap();

@@ -101,11 +101,11 @@ pub trait Watch: Sync {
     fn kept(&self, folder: &Path);
     /// A directory was renamed because it holds files that Raddle did not write, or that were changed.
     fn renamed(&self, from: &Path, to: &Path);
-    /// A figure is complete.
+    /// A figure is complete. It is the `_nth` of `_all` figures, counted from 1.
     ///
     /// # Errors
     /// If the observer cannot keep the figure's results. The reproduction then ends.
-    fn reproduced(&self, _figure: &Reproduced) -> Result<(), Error> {
+    fn reproduced(&self, _figure: &Reproduced, _nth: usize, _all: usize) -> Result<(), Error> {
         Ok(())
     }
     /// A run has warnings.
@@ -218,7 +218,8 @@ pub fn reproduce(
     if let Some(elsewhere) = elsewhere {
         session.spread(&files, elsewhere)?;
     }
-    for file in files {
+    let all = files.len();
+    for (file, nth) in files.into_iter().zip(1..) {
         if stop.load(Ordering::Relaxed) {
             return Ok(session.done);
         }
@@ -232,7 +233,7 @@ pub fn reproduce(
         part.finish(true)?;
         session.kept.moved(&temporary, &folder);
         done.folder = folder;
-        watch.reproduced(&done)?;
+        watch.reproduced(&done, nth, all)?;
         session.done.figures.push(done);
     }
     if options.check {

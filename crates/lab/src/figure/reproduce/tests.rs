@@ -493,7 +493,7 @@ impl Watch for Counted {
     fn end(&self) {}
     fn kept(&self, _: &Path) {}
     fn renamed(&self, _: &Path, _: &Path) {}
-    fn reproduced(&self, _: &Reproduced) -> Result<(), Error> {
+    fn reproduced(&self, _: &Reproduced, _: usize, _: usize) -> Result<(), Error> {
         self.figures.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
