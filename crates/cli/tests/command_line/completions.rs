@@ -48,7 +48,7 @@ fn zsh_completes_names_of_figures_and_files() {
     assert!(script.contains("only if you name them:_raddle_targets' \\\n"), "{script}");
     let names = "_raddle_targets() {\n    _alternative 'figures:figure:(cee cee/fig10-conflict ";
     assert!(
-        script.contains(names) && script.contains(" r2c2/workloads)' 'files:file:_files'\n}\n"),
+        script.contains(names) && script.contains(" r2c2/workloads-cause)' 'files:file:_files'\n}\n"),
         "{script}"
     );
 }
