@@ -251,7 +251,6 @@ fn unread(folder: &Path, arguments: &str, stderr: Stdio) -> Output {
     command(folder, arguments).stdout(writer).stderr(stderr).output().unwrap()
 }
 
-#[cfg(unix)]
 #[test]
 fn each_of_several_figures_is_told_when_it_is_complete() {
     let folder = folder();
@@ -270,6 +269,7 @@ fn each_of_several_figures_is_told_when_it_is_complete() {
     assert!(told("reproduce one.toml two.toml --quiet").is_empty());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = swept();
