@@ -157,7 +157,7 @@ impl Entry {
 }
 
 /// The bounds of a range as the ledger has them: `None` for a missing bound.
-fn bounds((least, most): (f64, f64)) -> [Option<f64>; 2] {
+pub(super) fn bounds((least, most): (f64, f64)) -> [Option<f64>; 2] {
     [least, most].map(|bound| bound.is_finite().then_some(bound))
 }
 
