@@ -91,13 +91,8 @@ fn every_shipped_figure_has_a_plot() {
 }
 
 /// Figures that the ledger does not have at quick scale, since their numbers depend on this machine's clock.
-const TIMED: [&str; 5] = [
-    "expeditus/table1",
-    "expeditus/table2",
-    "r2c2/fig7b-seeds",
-    "r2c2/fig8-live",
-    "r2c2/fig8-live-short",
-];
+const TIMED: [&str; 5] =
+    ["expeditus/table1", "expeditus/table2", "r2c2/fig7b-seeds", "r2c2/fig8-live", "r2c2/fig8-live-short"];
 
 /// The ledger's latest entry at quick scale must have the claims of the figure's file, with their ranges. If the file
 /// marks a claim as deviating, the entry must not say that the claim fails. Otherwise the figure must be recorded again.
@@ -123,7 +118,8 @@ fn the_ledger_has_the_claims_of_shipped_figures() {
                     && !(is_marked && was.verdict == "FAILS")
             })
         };
-        if entry.is_none() || recorded.len() != figure.claims.len() || !figure.claims.iter().all(is_recorded) {
+        if entry.is_none() || recorded.len() != figure.claims.len() || !figure.claims.iter().all(is_recorded)
+        {
             lacking.push(name);
         }
     }
