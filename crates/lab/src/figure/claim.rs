@@ -55,7 +55,7 @@ pub struct Described {
 pub struct Deviation {
     /// The cause, in words.
     pub cause: String,
-    /// The figure or the claim that shows the cause: a name such as `r2c2/fig10-rules` or `r2c2/fig10-rules/fairness-model`.
+    /// The figure or the claim that shows the cause: a name such as `r2c2/fig10-rules` or `r2c2/fig10-rules/ideal-pfq`.
     /// A figure of a user's own has the name of its file.
     pub shown_by: String,
 }
@@ -103,7 +103,7 @@ keys! {
         /// The cause.
         CAUSE: String = Key::new("cause").required().example("\"rates are computed only every 500 us\"");
         /// The figure that shows the cause: none of its claims fails. Or one of its claims, which holds.
-        SHOWN_BY: String = Key::new("shown_by").required().example("\"r2c2/fig10-rules/fairness-model\"");
+        SHOWN_BY: String = Key::new("shown_by").required().example("\"r2c2/fig10-rules/ideal-pfq\"");
     }
 }
 
@@ -401,7 +401,7 @@ impl Claim {
                     "`shown_by` of the claim `{}` names `{}`, but no figure or claim has this name",
                     self.id, deviation.shown_by
                 );
-                let hint = "name a figure such as `r2c2/fig10-rules`, one of its claims (`r2c2/fig10-rules/fairness-model`), \
+                let hint = "name a figure such as `r2c2/fig10-rules`, one of its claims (`r2c2/fig10-rules/ideal-pfq`), \
                             or the file of a figure in the same folder"
                     .to_owned();
                 Err(Problem::at(&item.at, Cause::OutOfRange { what, hint }))

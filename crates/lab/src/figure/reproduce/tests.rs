@@ -445,7 +445,7 @@ fn a_deviation_that_a_figure_shows_does_not_fail_the_command() {
     let marked = &deviating(shown).expect("a figure")[0];
     assert_eq!((marked.verdict(), marked.is_unexpected()), ("deviates", false));
     assert_eq!(marked.json("quick")["deviates"]["shown_by"], "r2c2/fig10-rules");
-    deviating(&shown.replace("fig10-rules", "fig10-rules/fairness-model")).expect("a claim shows the cause");
+    deviating(&shown.replace("fig10-rules", "fig10-rules/ideal-pfq")).expect("a claim shows the cause");
 }
 
 #[test]
